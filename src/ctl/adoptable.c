@@ -58,13 +58,14 @@ static int find_context(const Mount *m, char **ret) {
         return 0;
 }
 
-static int skip(json_t *skipped, const Mount *m, const char *text) {
+static int skip_mount(json_t *skipped, const Mount *m, const char *text) {
         return json_array_append_new(skipped, json_pack("{s:s, s:s}", "Target", m->target, "Text", text)) < 0
                        ? -ENOMEM
                        : 0;
 }
 
-/* Of two devices with one id, as inline volumes of pods have, it is not known which of them it stands for. */
+/* Two devices can have one id, as inline volumes of pods have: nobody knows which of them the id stands for.
+ * */
 static bool has_other_source(const json_t *found, const char *volume, const char *source) {
         const json_t *other;
         size_t i;
@@ -75,7 +76,7 @@ static bool has_other_source(const json_t *found, const char *volume, const char
         return false;
 }
 
-static int consider(const Mount *m, const json_t *volumes, json_t *found, json_t *skipped) {
+static int consider_mount(const Mount *m, const json_t *volumes, json_t *found, json_t *skipped) {
         const char *known = json_string_value(json_object_get(volumes, m->target));
         _cleanup_free_ char *volume = NULL, *pod = NULL, *context = NULL;
         json_t *mount;
@@ -87,10 +88,11 @@ static int consider(const Mount *m, const json_t *volumes, json_t *found, json_t
         if (r < 0)
                 return r;
         if (!known && !volume)
-                return skip(skipped, m,
-                            "no volume id follows from its path: adopt it with 'selvolctl adopt VOLUME TARGET'");
+                return skip_mount(
+                        skipped, m,
+                        "no volume id follows from its path: adopt it with 'selvolctl adopt VOLUME TARGET'");
         if (!known && has_other_source(found, volume, m->source))
-                return skip(
+                return skip_mount(
                         skipped, m,
                         "another device is mounted with this volume id: adopt it with 'selvolctl adopt VOLUME TARGET'");
         r = find_context(m, &context);
@@ -125,7 +127,7 @@ int adoptable_find(const MountTable *table, const char *root, const json_t *targ
                     !startswith(m->source, "/dev/") || json_object_get(targets, m->target) ||
                     is_found(found, m->target))
                         continue;
-                r = consider(m, volumes, found, skipped);
+                r = consider_mount(m, volumes, found, skipped);
                 if (r < 0)
                         return r;
         }

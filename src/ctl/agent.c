@@ -39,8 +39,8 @@ pid_t agent_start(void) {
         if (pid == 0)
                 agent_exec(writing);
 
-        /* It closes its end once it has registered, or fails to start; either way there is nothing more to wait for.
-         */
+        /* It closes its end once it has registered, or fails to start; either way there is nothing more to
+         * wait for. */
         writing = fd_close(writing);
         (void) poll(&(struct pollfd){ .fd = reading, .events = POLLHUP }, 1, READY_TIMEOUT_MSEC);
         return pid;

@@ -6,17 +6,17 @@
 
 #include "basic/cleanup.h"
 
-/* What selvold answers, as JSON: printed as it is with --json, and everything else is made from it. Names and values
- * are those of D-Bus, but a job's object is its number, "/", which means no object, is null, and the structs of some
- * arrays are objects. */
+/* selvold's answers as JSON: --json prints them as they are, and all other output is made from them. Names
+ * and values are those of D-Bus, but a job's object is its number, "/", which means no object, is null, and
+ * the structs of some arrays are objects. */
 
 #define _cleanup_json_ _cleanup_(json_decrefp)
 
 /* Reads the next value of a message, of any type. Returns 0 or a negative errno. */
 int answer_read(sd_bus_message *m, json_t **ret) _warn_unused_;
 
-/* Reads the next value and makes it the member key of an object; without a key it is an a{sv}, whose members are
- * added. The structs of arrays become objects. Returns 0 or a negative errno. */
+/* Reads the next value and makes it the member key of an object; without a key it is an a{sv}, whose members
+ * are added. The structs of arrays become objects. Returns 0 or a negative errno. */
 int answer_add(json_t *object, const char *key, sd_bus_message *m) _warn_unused_;
 
 /* A member that is a string; "" if there is none. Belongs to the object. */

@@ -6,7 +6,7 @@
 #include "ctl/suggest.h"
 #include "ctl/terminal.h"
 
-/* What getopt_long() returns for a long option: this, and its place in the list of all. */
+/* getopt_long() returns this for a long option, plus its place in the list of all. */
 enum { LONG_OPTION = 0x100 };
 
 static int refuse_value(const Option *o, const char *value) {
@@ -28,7 +28,7 @@ static int read_request_option(Args *a, size_t i, const char *value) {
 static int read_switch(Args *a, size_t i, const char *value) {
         Option o = option_get(i);
 
-        /* Of these two the last one counts. */
+        /* The last one of these two counts. */
         if (o.bit == SWITCH_ASK_PASSWORD || o.bit == SWITCH_NO_ASK_PASSWORD)
                 a->switches &= ~(unsigned int) (SWITCH_ASK_PASSWORD | SWITCH_NO_ASK_PASSWORD);
         a->switches |= o.bit;

@@ -16,7 +16,8 @@ typedef struct Args {
         unsigned long long lines;
 } Args;
 
-/* Reads the command line. Returns 0, EXIT_USAGE after saying what is wrong, or -ENOMEM. operands belong to argv. */
+/* Reads the command line. Returns 0, EXIT_USAGE after saying what is wrong, or -ENOMEM. operands belong to
+ * argv. */
 int args_parse(int argc, char **argv, Args *ret) _warn_unused_;
 void args_done(Args *a);
 

@@ -6,7 +6,7 @@
 #include "ctl/print.h"
 #include "ctl/terminal.h"
 
-/* Of calls that are answered at once, unless polkit asks a person for a password. */
+/* For calls that are answered at once, unless polkit asks a person for a password. */
 #define CALL_TIMEOUT_USEC (5 * 60 * USEC_PER_SEC)
 
 /* How errors are printed, for as long as the program runs. */

@@ -9,7 +9,7 @@
 /* Nobody waits longer for a completion. */
 #define CALL_TIMEOUT_USEC (2 * USEC_PER_SEC)
 
-/* What comes before the word that is completed. */
+/* The words before the one that is completed. */
 typedef struct Position {
         const Verb *verb; /* NULL: it is this word */
         bool unknown;     /* the verb */
@@ -62,8 +62,8 @@ static Position find_position(char **words, int n) {
         return p;
 }
 
-/* What is not clean can't be typed either. */
-static void offer(const Position *p, const char *prefix, const char *word, const char *suffix) {
+/* A word that is not clean can't be typed either. */
+static void offer_word(const Position *p, const char *prefix, const char *word, const char *suffix) {
         _cleanup_free_ char *whole = strdup_printf("%s%s", prefix, word);
 
         if (whole && text_is_clean(whole) && startswith(whole, p->word))
@@ -78,7 +78,7 @@ static int offer_words(const Position *p, const char *prefix, const char *words)
         if (r < 0)
                 return r;
         STRV_FOREACH (w, l)
-                offer(p, prefix, *w, "");
+                offer_word(p, prefix, *w, "");
         return 0;
 }
 
@@ -97,8 +97,8 @@ static json_t *get_objects(void) {
         return objects;
 }
 
-/* What a driver calls its volumes may be an option to selvolctl, or the home of a user to the shell, also in what looks like the
- * value of a variable. */
+/* A driver's id of a volume may look like an option to selvolctl, or like the home of a user to the shell,
+ * also after the "=" of a variable. */
 static bool stays_as_typed(const Position *p, const char *id) {
         return (id[0] != '-' || p->no_options) && id[0] != '~' && !strstr(id, "=~") && !strstr(id, ":~");
 }
@@ -109,10 +109,10 @@ static void offer_volume(const Position *p, const char *kind, const json_t *volu
         size_t i;
 
         if (streq(kind, "VOLUME") && stays_as_typed(p, id))
-                offer(p, "", id, "");
+                offer_word(p, "", id, "");
         else if (streq(kind, "TARGET"))
                 json_array_foreach (json_object_get(volume, "Holders"), i, holder)
-                        offer(p, "", answer_string(holder, "Target"), "");
+                        offer_word(p, "", answer_string(holder, "Target"), "");
 }
 
 static void offer_job(const Position *p, const json_t *job) {
@@ -120,7 +120,7 @@ static void offer_job(const Position *p, const json_t *job) {
                 strdup_printf("%" JSON_INTEGER_FORMAT, json_integer_value(json_object_get(job, "Id")));
 
         if (id && !streq(answer_string(job, "State"), "ended"))
-                offer(p, "", id, "");
+                offer_word(p, "", id, "");
 }
 
 static void offer_objects(const Position *p, const char *kind) {
@@ -142,7 +142,7 @@ static void offer_objects(const Position *p, const char *kind) {
 static void offer_kind(const Position *p, const char *kind) {
         if (streq(kind, "VERB"))
                 for (size_t i = 0; i < n_verbs; i++)
-                        offer(p, "", verbs[i].name, "");
+                        offer_word(p, "", verbs[i].name, "");
         if (streq(kind, "VOLUME") || streq(kind, "TARGET") || streq(kind, "JOB"))
                 offer_objects(p, kind);
         if (streq(kind, "SOURCE") || streq(kind, "TARGET") || streq(kind, "PATH"))
@@ -206,7 +206,7 @@ int complete_print(char **words, int n) {
                 Option o = option_get(i);
 
                 if (p.verb ? verb_takes(p.verb, &o) : o.bit & SWITCHES_COMMON)
-                        offer(&p, "--", o.name, needs_value(&o) ? "=" : "");
+                        offer_word(&p, "--", o.name, needs_value(&o) ? "=" : "");
         }
         return 0;
 }

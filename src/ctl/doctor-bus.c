@@ -2,7 +2,7 @@
 #include "basic/string-util.h"
 #include "basic/time-util.h"
 #include "ctl/doctor.h"
-#include "ctl/objects.h"
+#include "ctl/bus-objects.h"
 #include "ctl/systemd.h"
 
 enum { ANSWER_SEC = 5 };

@@ -59,7 +59,7 @@ int facts_read_denials(NodeFacts *n) {
         _cleanup_(sd_journal_closep) sd_journal *journal = NULL;
         int r = 0;
 
-        /* Who may not read the journal, or has none, is told nothing. */
+        /* A caller who may not read the journal, or a node without one, gets no finding. */
         if (journal_open(&journal) < 0 || add_matches(journal) < 0 || sd_journal_seek_tail(journal) < 0)
                 return 0;
         for (int i = 0; i < RECORDS_MAX && r == 0 && sd_journal_previous(journal) > 0; i++)

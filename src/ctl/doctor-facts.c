@@ -37,7 +37,7 @@ static Truth truth_of_errno(int error) {
         return error == 0 ? YES : error == EACCES || error == EPERM ? UNKNOWN : NO;
 }
 
-static Truth exists(const char *path) {
+static Truth path_exists(const char *path) {
         struct stat st;
 
         return truth_of_errno(stat(path, &st) < 0 ? errno : 0);
@@ -213,7 +213,7 @@ static int read_metrics(NodeFacts *n) {
         directory = strndup(path, (size_t) (strrchr(path, '/') - path) + 1);
         if (!directory)
                 return -ENOMEM;
-        n->metrics_directory = exists(directory);
+        n->metrics_directory = path_exists(directory);
         if (stat(path, &st) >= 0)
                 n->metrics_usec = timespec_nsec(&st.st_mtim) / NSEC_PER_USEC;
         else if (errno == EACCES)
@@ -245,9 +245,9 @@ int facts_read(NodeFacts *n) {
         r = read_roots(n);
         if (r < 0)
                 return r;
-        n->kubelet = exists(KUBELET) == YES;
+        n->kubelet = path_exists(KUBELET) == YES;
         read_kernel(n);
-        n->polkit_actions = exists(SELVOL_POLKIT_ACTIONS);
+        n->polkit_actions = path_exists(SELVOL_POLKIT_ACTIONS);
         read_store(n);
         n->worker_socket = stat(SOCKET, &st) >= 0 && S_ISSOCK(st.st_mode);
         read_clock(n);

@@ -16,8 +16,8 @@ enum { STORE_MIB_MIN = 64, METRICS_SEC_MAX = 60 };
 static const char ok[] = "ok", warning[] = "warning", problem[] = "problem", unknown[] = "unknown";
 
 /* The text is of format. */
-static _printf_(5, 6) int add(json_t *findings, const char *check, const char *state, const char *remedy,
-                              const char *format, ...) {
+static _printf_(5, 6) int add_finding(json_t *findings, const char *check, const char *state, const char *remedy,
+                                      const char *format, ...) {
         _cleanup_free_ char *text = NULL;
         json_t *finding;
         va_list ap;
@@ -33,21 +33,21 @@ static _printf_(5, 6) int add(json_t *findings, const char *check, const char *s
 
 static int judge_configuration(const NodeFacts *n, json_t *findings) {
         if (n->mistake)
-                return add(findings, "config", problem, "correct that file, then: systemctl reload selvold", "%s",
-                           n->mistake);
-        return add(findings, "config", ok, NULL, "The configuration has no error.");
+                return add_finding(findings, "config", problem, "correct that file, then: systemctl reload selvold",
+                                   "%s", n->mistake);
+        return add_finding(findings, "config", ok, NULL, "The configuration has no error.");
 }
 
 static int judge_selinux(const NodeFacts *n, json_t *findings) {
         if (!n->selinux)
-                return add(
+                return add_finding(
                         findings, "selinux", warning,
                         "turn it on, and reboot (Debian: apt install selinux-basics selinux-policy-default; selinux-activate; reboot)",
                         "SELinux is off: volumes are mounted without a context, and nothing is relabeled.");
         if (!n->enforcing)
-                return add(findings, "selinux", warning, "setenforce 1",
-                           "SELinux is permissive: it only logs what it would deny.");
-        return add(findings, "selinux", ok, NULL, "SELinux is enforcing.");
+                return add_finding(findings, "selinux", warning, "setenforce 1",
+                                   "SELinux is permissive: it only logs what it would deny.");
+        return add_finding(findings, "selinux", ok, NULL, "SELinux is enforcing.");
 }
 
 static int judge_policy(const NodeFacts *n, json_t *findings) {
@@ -58,29 +58,29 @@ static int judge_policy(const NodeFacts *n, json_t *findings) {
         if (!n->selinux || n->mistake)
                 return 0;
         if (n->types == UNKNOWN)
-                return add(findings, "policy", unknown, AS_ROOT,
-                           "Can't tell whether the policy has types for containers.");
+                return add_finding(findings, "policy", unknown, AS_ROOT,
+                                   "Can't tell whether the policy has types for containers.");
         if (n->types == NO)
-                return add(
+                return add_finding(
                         findings, "policy", problem,
                         "load a policy with container types (Debian 12: in selvol's source tree: tools/container-policy), or set LabelTypes=",
                         "The loaded policy has none of the types %s: no volume can be mounted with a context.",
                         types);
-        return add(findings, "policy", ok, NULL, "The loaded policy has types for containers.");
+        return add_finding(findings, "policy", ok, NULL, "The loaded policy has types for containers.");
 }
 
 static int judge_module(const NodeFacts *n, json_t *findings) {
         if (!n->selinux)
                 return 0;
         if (n->module == UNKNOWN)
-                return add(findings, "module", unknown, AS_ROOT,
-                           "Can't tell whether selvol's policy module is loaded.");
+                return add_finding(findings, "module", unknown, AS_ROOT,
+                                   "Can't tell whether selvol's policy module is loaded.");
         if (n->module == NO)
-                return add(
+                return add_finding(
                         findings, "module", n->enforcing ? problem : warning,
                         "semodule -i /usr/share/selinux/packages/selvol.pp && restorecon -RFi /usr/libexec/selvol* /usr/sbin/mount.selvol /usr/lib/selvol /etc/selvol /run/selvol /run/selvold /var/lib/selvol /var/lib/selvol-volume-plugin && restorecon -Fi /var/lib/selvol-volumes/podman && systemctl restart selvol-worker.socket selvol-worker selvold",
                         "selvol's policy module is not loaded: the policy may drop the service's answers.");
-        return add(findings, "module", ok, NULL, "selvol's policy module is loaded.");
+        return add_finding(findings, "module", ok, NULL, "selvol's policy module is loaded.");
 }
 
 static int judge_root(const RootFacts *root, json_t *findings) {
@@ -90,21 +90,23 @@ static int judge_root(const RootFacts *root, json_t *findings) {
         if (!path || !at || !word)
                 return -ENOMEM;
         if (root->exists == NO)
-                return add(findings, "targets", ok, NULL, "%s does not exist, and is not used.", path);
+                return add_finding(findings, "targets", ok, NULL, "%s does not exist, and is not used.", path);
         if (root->exists == UNKNOWN)
-                return add(findings, "targets", unknown, AS_ROOT, "%s can't be looked at.", path);
+                return add_finding(findings, "targets", unknown, AS_ROOT, "%s can't be looked at.", path);
         share = strdup_printf("mount --make-shared %s", word);
         remount = strdup_printf("mount -o remount,rw %s", word);
         if (!share || !remount)
                 return -ENOMEM;
         if (!root->shared)
-                return add(findings, "targets", problem, share,
-                           "%s is on a mount that is not shared (%s): containers don't see what is mounted there.",
-                           path, at);
+                return add_finding(
+                        findings, "targets", problem, share,
+                        "%s is on a mount that is not shared (%s): containers don't see what is mounted there.", path,
+                        at);
         if (root->read_only)
-                return add(findings, "targets", warning, remount,
-                           "%s is on a read-only mount (%s): no directory for a volume can be made there.", path, at);
-        return add(findings, "targets", ok, NULL, "%s passes mounts on to containers.", path);
+                return add_finding(findings, "targets", warning, remount,
+                                   "%s is on a read-only mount (%s): no directory for a volume can be made there.",
+                                   path, at);
+        return add_finding(findings, "targets", ok, NULL, "%s passes mounts on to containers.", path);
 }
 
 static int judge_roots(const NodeFacts *n, json_t *findings) {
@@ -120,21 +122,21 @@ static int judge_roots(const NodeFacts *n, json_t *findings) {
         }
         if (n->mistake || any)
                 return 0;
-        return add(findings, "targets", problem, "mkdir -p /var/lib/selvol-volumes",
-                   "None of the directories of TargetRoots= exists: nothing can be mounted.");
+        return add_finding(findings, "targets", problem, "mkdir -p /var/lib/selvol-volumes",
+                           "None of the directories of TargetRoots= exists: nothing can be mounted.");
 }
 
 static int judge_kubelet(const NodeFacts *n, json_t *findings) {
         if (n->mistake)
                 return 0;
         if (!n->kubelet)
-                return add(findings, "kubelet", ok, NULL, "There is no kubelet in its usual directory.");
+                return add_finding(findings, "kubelet", ok, NULL, "There is no kubelet in its usual directory.");
         if (!roots_contain(n->settings.target_roots, "/var/lib/kubelet/pods/pod"))
-                return add(
+                return add_finding(
                         findings, "kubelet", problem,
                         "repeat the current value of TargetRoots= (selvolctl config) and add /var/lib/kubelet/pods, under [Worker] in /etc/selvol/selvol.conf.d/50-local.conf, then: systemctl reload selvold",
                         "TargetRoots= does not have /var/lib/kubelet/pods: volumes of pods are refused.");
-        return add(findings, "kubelet", ok, NULL, "kubelet's pods are beneath TargetRoots=.");
+        return add_finding(findings, "kubelet", ok, NULL, "kubelet's pods are beneath TargetRoots=.");
 }
 
 static int judge_kernel(const NodeFacts *n, json_t *findings) {
@@ -166,11 +168,11 @@ static int judge_kernel(const NodeFacts *n, json_t *findings) {
                 if (n->kernel[i] || (i == KERNEL_STATMOUNT && !n->kernel[KERNEL_UNIQUE_MOUNT_IDS]))
                         continue;
                 missing++;
-                r = add(findings, "kernel", table[i].state, table[i].remedy, "%s", table[i].text);
+                r = add_finding(findings, "kernel", table[i].state, table[i].remedy, "%s", table[i].text);
                 if (r < 0)
                         return r;
         }
-        return missing > 0 ? 0 : add(findings, "kernel", ok, NULL, "The kernel has all that selvol uses.");
+        return missing > 0 ? 0 : add_finding(findings, "kernel", ok, NULL, "The kernel has all that selvol uses.");
 }
 
 static bool is_denied(const NodeFacts *n) {
@@ -184,46 +186,48 @@ static int judge_call(const NodeFacts *n, json_t *findings) {
         if (!join || !error)
                 return -ENOMEM;
         if (n->version)
-                return add(findings, "bus", ok, NULL, "selvold %s answers.", n->version);
+                return add_finding(findings, "bus", ok, NULL, "selvold %s answers.", n->version);
         if (is_denied(n))
-                return add(
+                return add_finding(
                         findings, "bus", problem, join,
                         "%s may not call selvold: only root and members of the group selvol, with polkit's consent, may.",
                         strempty(n->user));
-        return add(findings, "bus", problem, "systemctl status selvold", "selvold does not answer: %s", error);
+        return add_finding(findings, "bus", problem, "systemctl status selvold", "selvold does not answer: %s",
+                           error);
 }
 
 static int judge_bus(const NodeFacts *n, json_t *findings) {
         if (n->bus_error)
-                return add(findings, "bus", problem, "systemctl status dbus", "The system bus can't be reached: %s",
-                           n->bus_error);
+                return add_finding(findings, "bus", problem, "systemctl status dbus",
+                                   "The system bus can't be reached: %s", n->bus_error);
         if (streq_ptr(n->service_file_state, "masked"))
-                return add(findings, "bus", problem, "systemctl unmask selvold",
-                           "selvold is masked: nobody can start it.");
+                return add_finding(findings, "bus", problem, "systemctl unmask selvold",
+                                   "selvold is masked: nobody can start it.");
         if (n->running)
                 return judge_call(n, findings);
         if (streq_ptr(n->service_state, "failed"))
-                return add(findings, "bus", problem, "journalctl -u selvold -n 20, then: systemctl restart selvold",
-                           "selvold has failed.");
+                return add_finding(findings, "bus", problem,
+                                   "journalctl -u selvold -n 20, then: systemctl restart selvold",
+                                   "selvold has failed.");
         if (n->bus_name == NO)
-                return add(findings, "bus", problem, "install selvol, then: systemctl reload dbus",
-                           "The bus does not know org.selvol1, so it can't start selvold.");
-        return add(findings, "bus", ok, NULL, "selvold is not running; the first call starts it.");
+                return add_finding(findings, "bus", problem, "install selvol, then: systemctl reload dbus",
+                                   "The bus does not know org.selvol1, so it can't start selvold.");
+        return add_finding(findings, "bus", ok, NULL, "selvold is not running; the first call starts it.");
 }
 
 static int judge_callers(const NodeFacts *n, json_t *findings) {
         _cleanup_free_ char *allow = NULL;
 
         if (!n->denied_domain)
-                return n->selinux && n->root ? add(findings, "callers", ok, NULL,
-                                                   "SELinux has denied no call to selvold since boot.")
+                return n->selinux && n->root ? add_finding(findings, "callers", ok, NULL,
+                                                           "SELinux has denied no call to selvold since boot.")
                                              : 0;
         allow = strdup_printf(
                 "if it is to call selvold: selvol_dbus_chat(%s) in a policy module, see selvol-integration(7)",
                 n->denied_domain);
         if (!allow)
                 return -ENOMEM;
-        return add(
+        return add_finding(
                 findings, "callers", warning, allow,
                 "SELinux keeps processes in %s from calling selvold, or from its answers ('ausearch -m USER_AVC').",
                 n->denied_domain);
@@ -231,53 +235,56 @@ static int judge_callers(const NodeFacts *n, json_t *findings) {
 
 static int judge_polkit(const NodeFacts *n, json_t *findings) {
         if (n->polkit == NO)
-                return add(findings, "polkit", warning, "install polkit (Debian: apt install polkitd)",
-                           "polkit is not installed or not on the bus: only root can call selvold.");
+                return add_finding(findings, "polkit", warning, "install polkit (Debian: apt install polkitd)",
+                                   "polkit is not installed or not on the bus: only root can call selvold.");
         if (n->polkit_actions == NO)
-                return add(findings, "polkit", warning, "install selvol again",
-                           "selvol's actions are not installed for polkit: only root can call selvold.");
+                return add_finding(findings, "polkit", warning, "install selvol again",
+                                   "selvol's actions are not installed for polkit: only root can call selvold.");
         if (n->polkit == UNKNOWN || n->polkit_actions == UNKNOWN)
                 return 0; /* no bus: that is a problem of its own */
-        return add(findings, "polkit", ok, NULL, "polkit knows selvol's actions.");
+        return add_finding(findings, "polkit", ok, NULL, "polkit knows selvol's actions.");
 }
 
 static int judge_store(const NodeFacts *n, json_t *findings) {
         if (!n->store_directory)
-                return n->running ? add(findings, "store", problem, "systemctl restart selvold",
-                                        "The state's directory /var/lib/selvol is gone: nothing can be recorded.")
-                                  : add(findings, "store", ok, NULL,
-                                        "There is no state yet; selvold makes it when it starts.");
+                return n->running ? add_finding(
+                                            findings, "store", problem, "systemctl restart selvold",
+                                            "The state's directory /var/lib/selvol is gone: nothing can be recorded.")
+                                  : add_finding(findings, "store", ok, NULL,
+                                                "There is no state yet; selvold makes it when it starts.");
         if (n->store_read_only)
-                return add(findings, "store", problem,
-                           "mount -o remount,rw $(findmnt -n -o TARGET -T /var/lib/selvol)",
-                           "The state's directory is on a read-only file system: nothing can be recorded.");
+                return add_finding(findings, "store", problem,
+                                   "mount -o remount,rw $(findmnt -n -o TARGET -T /var/lib/selvol)",
+                                   "The state's directory is on a read-only file system: nothing can be recorded.");
         if (n->store_free < STORE_MIB_MIN * MIB)
-                return add(findings, "store", n->store_free < MIB ? problem : warning,
-                           "make room on the file system of /var/lib/selvol",
-                           "The state's file system has %" PRIu64 " MiB left: without space nothing can be recorded.",
-                           n->store_free / MIB);
+                return add_finding(findings, "store", n->store_free < MIB ? problem : warning,
+                                   "make room on the file system of /var/lib/selvol",
+                                   "The state's file system has %" PRIu64
+                                   " MiB left: without space nothing can be recorded.",
+                                   n->store_free / MIB);
         if (n->store_owned == NO)
-                return add(
+                return add_finding(
                         findings, "store", problem, "chown -R selvol:selvol /var/lib/selvol",
                         "The state in /var/lib/selvol does not belong to the user selvol: selvold can't write it.");
         if (n->store_owned == UNKNOWN)
-                return add(findings, "store", unknown, AS_ROOT,
-                           "The state has space; who owns the file can't be seen.");
-        return add(findings, "store", ok, NULL, "The state can be written, and has %" PRIu64 " MiB left.",
-                   n->store_free / MIB);
+                return add_finding(findings, "store", unknown, AS_ROOT,
+                                   "The state has space; who owns the file can't be seen.");
+        return add_finding(findings, "store", ok, NULL, "The state can be written, and has %" PRIu64 " MiB left.",
+                           n->store_free / MIB);
 }
 
 static int judge_worker(const NodeFacts *n, json_t *findings) {
         static const char start[] = "systemctl restart selvol-worker.socket";
 
         if (!n->worker_socket)
-                return add(
+                return add_finding(
                         findings, "worker", n->running ? problem : warning, start,
                         "The worker's socket /run/selvol/worker is not there: nothing can be mounted or unmounted.");
         if (n->socket_state && !streq(n->socket_state, "active"))
-                return add(findings, "worker", problem, start,
-                           "Nobody listens at the worker's socket: selvol-worker.socket is %s.", n->socket_state);
-        return add(findings, "worker", ok, NULL, "The worker's socket is there.");
+                return add_finding(findings, "worker", problem, start,
+                                   "Nobody listens at the worker's socket: selvol-worker.socket is %s.",
+                                   n->socket_state);
+        return add_finding(findings, "worker", ok, NULL, "The worker's socket is there.");
 }
 
 static int judge_clock(const NodeFacts *n, json_t *findings) {
@@ -286,14 +293,14 @@ static int judge_clock(const NodeFacts *n, json_t *findings) {
         if (!newest)
                 return -ENOMEM;
         if (n->newest_usec > n->now_usec)
-                return add(findings, "clock", problem, "timedatectl set-ntp true, or timedatectl set-time TIME",
-                           "The clock is before the last time in the records, %s: history and ages are wrong.",
-                           newest);
+                return add_finding(
+                        findings, "clock", problem, "timedatectl set-ntp true, or timedatectl set-time TIME",
+                        "The clock is before the last time in the records, %s: history and ages are wrong.", newest);
         if (!n->clock_synchronized)
-                return add(
+                return add_finding(
                         findings, "clock", warning, "timedatectl set-ntp true",
                         "The clock is not synchronized: times in the history can't be compared with those of other nodes.");
-        return add(findings, "clock", ok, NULL, "The clock is synchronized.");
+        return add_finding(findings, "clock", ok, NULL, "The clock is synchronized.");
 }
 
 static int judge_metrics(const NodeFacts *n, json_t *findings) {
@@ -305,19 +312,20 @@ static int judge_metrics(const NodeFacts *n, json_t *findings) {
         if (n->mistake)
                 return 0;
         if (!path)
-                return add(findings, "metrics", ok, NULL, "No text file of metrics is configured.");
+                return add_finding(findings, "metrics", ok, NULL, "No text file of metrics is configured.");
         if (!n->running)
-                return add(findings, "metrics", ok, NULL, "%s is written while selvold runs.", escaped);
+                return add_finding(findings, "metrics", ok, NULL, "%s is written while selvold runs.", escaped);
         if (n->metrics_directory == NO)
-                return add(findings, "metrics", problem,
-                           "make the directory, or correct MetricsTextfile=, then: systemctl reload selvold",
-                           "The directory of %s does not exist: no metrics are written.", escaped);
+                return add_finding(findings, "metrics", problem,
+                                   "make the directory, or correct MetricsTextfile=, then: systemctl reload selvold",
+                                   "The directory of %s does not exist: no metrics are written.", escaped);
         if (n->metrics_usec == 0 && n->metrics_directory == UNKNOWN)
-                return add(findings, "metrics", unknown, AS_ROOT, "%s can't be looked at.", escaped);
+                return add_finding(findings, "metrics", unknown, AS_ROOT, "%s can't be looked at.", escaped);
         if (n->metrics_usec + METRICS_SEC_MAX * USEC_PER_SEC < n->now_usec)
-                return add(findings, "metrics", problem, "journalctl -u selvold -g metrics, see selvol-metrics(7)",
-                           "%s has not been written for a minute: selvold can't write there.", escaped);
-        return add(findings, "metrics", ok, NULL, "%s is up to date.", escaped);
+                return add_finding(findings, "metrics", problem,
+                                   "journalctl -u selvold -g metrics, see selvol-metrics(7)",
+                                   "%s has not been written for a minute: selvold can't write there.", escaped);
+        return add_finding(findings, "metrics", ok, NULL, "%s is up to date.", escaped);
 }
 
 int facts_judge(const NodeFacts *n, json_t *findings) {

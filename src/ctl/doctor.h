@@ -6,9 +6,10 @@
 
 #include "model/settings.h"
 
-/* What doctor knows of the node, and what it makes of it: apart, so that tests can judge nodes that don't exist. */
+/* The facts about the node, and what doctor makes of them: apart, so that tests can judge nodes that don't
+ * exist. */
 
-typedef enum Truth { UNKNOWN, NO, YES } Truth; /* unknown: it needs root, or something else has to work first */
+typedef enum Truth { UNKNOWN, NO, YES } Truth; /* unknown: root is needed, or another thing first */
 
 typedef enum KernelFeature {
         KERNEL_FSOPEN,
@@ -46,10 +47,10 @@ typedef struct NodeFacts {
         char *bus_error; /* NULL: it can be reached */
         char *version;   /* of selvold; NULL: it has not answered, as the call shows: */
         char *call_error, *call_error_name;
-        char *service_file_state, *service_state, *socket_state; /* as systemctl shows them; NULL: not known */
+        char *service_file_state, *service_state, *socket_state; /* as systemctl shows them; NULL: unknown */
         bool worker_socket;
         Truth polkit, polkit_actions;
-        char *denied_domain; /* whose messages with selvold SELinux has denied since the boot; NULL: nobody's is known */
+        char *denied_domain; /* SELinux denied its messages with selvold in this boot; NULL: none known */
 
         bool store_directory, store_read_only;
         Truth store_owned; /* the directory and the file belong to the user selvol */
@@ -62,17 +63,17 @@ typedef struct NodeFacts {
         uint64_t metrics_usec; /* when the text file was written; 0: never */
 } NodeFacts;
 
-/* What files and the kernel tell. Returns 0 or a negative errno, for lack of memory and the like. */
+/* Read from files and the kernel. Returns 0 or a negative errno, for lack of memory and the like. */
 int facts_read(NodeFacts *n) _warn_unused_;
-/* What the bus, systemd and selvold tell; after facts_read(). Starts nothing. */
+/* Read from the bus, systemd and selvold, after facts_read(). Starts nothing. */
 int facts_read_bus(NodeFacts *n) _warn_unused_;
-/* What the journal tells, if it may be read. Returns 0 or -ENOMEM. */
+/* Read from the journal, if the caller may read it. Returns 0 or -ENOMEM. */
 int facts_read_denials(NodeFacts *n) _warn_unused_;
-/* Whether a record of the audit says that SELinux denied a message between selvold and another domain. Returns 1 with that, 0 or
- * -ENOMEM. */
+/* Whether a record of the audit says that SELinux denied a message between selvold and another domain.
+ * Returns 1 with that, 0 or -ENOMEM. */
 int denial_parse(const char *record, char **ret_domain) _warn_unused_;
 void facts_done(NodeFacts *n);
 
-/* Appends an object with Check, State ("ok", "warning", "problem" or "unknown"), Text and, but for ok, Remedy to findings for all
- * that is looked at. */
+/* Appends an object with Check, State ("ok", "warning", "problem" or "unknown"), Text and, but for ok, Remedy
+ * to findings for all that is looked at. */
 int facts_judge(const NodeFacts *n, json_t *findings) _warn_unused_;

@@ -14,12 +14,12 @@ typedef enum FieldForm {
         FORM_COUNT,    /* of an array */
 } FieldForm;
 
-typedef struct Field {
+typedef struct FieldStyle {
         const char *key, *label;
         FieldForm form;
-} Field;
+} FieldStyle;
 
-static const Field fields[] = {
+static const FieldStyle fields[] = {
         { "AccessMode", "Access mode" },
         { "ActiveState", "Service" },
         { "Conflicts", "Conflicts", FORM_COUNT },
@@ -78,7 +78,7 @@ static const Field fields[] = {
         { "VolumesTainted", "With unlabeled files" },
 };
 
-static const Field *field_find(const char *key) {
+static const FieldStyle *field_find(const char *key) {
         for (size_t i = 0; i < ELEMENTSOF(fields); i++)
                 if (streq(fields[i].key, key))
                         return &fields[i];
@@ -86,13 +86,13 @@ static const Field *field_find(const char *key) {
 }
 
 const char *field_label(const char *key) {
-        const Field *f = field_find(key);
+        const FieldStyle *f = field_find(key);
 
         return f ? f->label : key;
 }
 
 static FieldForm field_form(const char *key) {
-        const Field *f = field_find(key);
+        const FieldStyle *f = field_find(key);
 
         return f ? f->form : FORM_PLAIN;
 }

@@ -9,7 +9,7 @@
 
 /* How people see what selvold answers: a label and a form for each key, whichever verb prints it. */
 
-/* Of a key without one it is the key itself. */
+/* The label of a key, or the key itself. */
 const char *field_label(const char *key);
 
 /* Whether there is anything to show of a value: not of "" or an empty list. */

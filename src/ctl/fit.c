@@ -5,7 +5,8 @@
 #include "basic/string-util.h"
 #include "ctl/fit.h"
 
-/* Reads a character. Returns how many bytes it has, 0 at the end; *ret is how many columns it takes, 0 at the end. */
+/* Reads a character. Returns how many bytes it has, 0 at the end; *ret is how many columns it takes, 0 at the
+ * end. */
 static size_t next_character(const char *s, size_t *ret) {
         mbstate_t state = { 0 };
         wchar_t c;

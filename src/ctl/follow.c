@@ -7,8 +7,8 @@
 #include "basic/time-util.h"
 #include "ctl/answer.h"
 #include "ctl/follow.h"
-#include "ctl/loop.h"
-#include "ctl/progress.h"
+#include "ctl/event-loop.h"
+#include "ctl/progress-line.h"
 #include "ctl/terminal.h"
 
 enum { REDRAW_USEC = 250000, REDRAW_ACCURACY_USEC = 10000 };
@@ -37,7 +37,7 @@ typedef struct Follow {
         uint64_t job;          /* 0: not known yet */
         char **asked;          /* the jobs that have been looked at */
         sd_bus_slot *asking;
-        Progress progress;
+        JobProgress progress;
         ProgressLine line;                    /* on a terminal */
         char reported[PROGRESS_LINE_MAX + 1]; /* elsewhere: what was said last */
         sd_bus_message *reply;
@@ -46,7 +46,8 @@ typedef struct Follow {
 
 static void take_progress(Follow *f, const json_t *properties) {
         progress_update(&f->progress, properties);
-        /* A job that ends at once shows nothing: the line is first drawn when the clock ticks for the first time. */
+        /* A job that ends at once shows nothing: the line is first drawn when the clock ticks for the first
+         * time. */
         if (sd_event_source_get_enabled(f->timer, NULL) == 0) {
                 (void) sd_event_source_set_time_relative(f->timer, f->on_terminal ? REDRAW_USEC : report_interval());
                 (void) sd_event_source_set_enabled(f->timer, SD_EVENT_ON);
@@ -225,7 +226,7 @@ static int follow_run(Follow *f, sd_bus_message *call, sd_bus_message **ret) {
         return 0;
 }
 
-static int follow(Follow *f, sd_bus_message *call, const Args *a, sd_bus_message **ret) {
+static int follow_call(Follow *f, sd_bus_message *call, const Args *a, sd_bus_message **ret) {
         int r;
 
         f->subject = a->operands[0];
@@ -241,7 +242,7 @@ int follow_job(sd_bus *bus, const Args *a, const char *path, sd_bus_message **re
         int r;
 
         r = sd_bus_message_new_method_call(bus, &call, BUS_NAME, path, JOB_INTERFACE, "Wait");
-        return r < 0 ? r : follow(&f, call, a, ret);
+        return r < 0 ? r : follow_call(&f, call, a, ret);
 }
 
 int follow_request(sd_bus *bus, const Args *a, const char *operation, sd_bus_message **ret, const char *method,
@@ -254,5 +255,5 @@ int follow_request(sd_bus *bus, const Args *a, const char *operation, sd_bus_mes
         va_start(ap, types);
         r = call_new_request(bus, &call, a->values, method, types, ap);
         va_end(ap);
-        return r < 0 ? r : follow(&f, call, a, ret);
+        return r < 0 ? r : follow_call(&f, call, a, ret);
 }

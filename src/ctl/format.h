@@ -13,7 +13,7 @@ char *format_string(const char *s) _warn_unused_;
 /* A string in which selvold has escaped what came from outside already: as it is if it is clean. */
 char *format_escaped(const char *s) _warn_unused_;
 
-/* What is safe already, with what is not ASCII as \xNN. */
+/* The text, which is escaped already, with all bytes beyond ASCII as \xNN. */
 char *format_ascii(const char *s) _warn_unused_;
 
 /* A point in time since the epoch, in local time. */

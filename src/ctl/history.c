@@ -111,7 +111,7 @@ typedef struct Query {
 
 /* The latest first. The record of a job comes after those of what became of its files: the sentences of those
  * follow its own. */
-static int collect(sd_journal *j, const Query *q, json_t *found) {
+static int collect_records(sd_journal *j, const Query *q, json_t *found) {
         _cleanup_json_ json_t *last = NULL;
         _cleanup_free_ char *last_job = NULL;
         int r;
@@ -177,7 +177,7 @@ int history_read(const char *subject, uint64_t since_usec, bool (*matches)(const
         r = sd_journal_seek_tail(j);
         if (r < 0)
                 return r;
-        r = collect(j, &query, found);
+        r = collect_records(j, &query, found);
         if (r < 0)
                 return r;
         for (size_t i = json_array_size(found); i > 0; i--)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ctl/job-table.h"
 #include "ctl/print.h"
-#include "ctl/progress.h"
+#include "ctl/progress-line.h"
 
 static const char *const job_columns[] = {
         "Id",      "Operation",        "Volume",        "State",  "StartedUSec", "EntriesDone", "EntriesTotal",
         "Percent", "EntriesPerSecond", "RemainingUSec", "Result", "?Context",    NULL,
 };
 
-/* What follows from the properties. */
+/* Members that follow from the properties. */
 static int add_estimates(json_t *job) {
-        Progress p = { 0 };
+        JobProgress p = { 0 };
         uint64_t remaining;
 
         progress_update(&p, job);

@@ -23,7 +23,7 @@ static int run_help(const Args *a) {
         return 0;
 }
 
-/* What shows whether selvold runs does not start it. */
+/* A verb that shows whether selvold runs does not start it. */
 static bool needs_service(const Verb *v, const Args *a) {
         return v->run != verb_status && v->run != verb_monitor && !args_have(a, SWITCH_WATCH);
 }
@@ -55,7 +55,7 @@ static int run_verb(const Args *a) {
         return v->run(bus, a);
 }
 
-static int run(int argc, char **argv) {
+static int run_selvolctl(int argc, char **argv) {
         _cleanup_(args_done) Args a = { 0 };
         int r;
 
@@ -78,7 +78,7 @@ int main(int argc, char **argv) {
 
         (void) setlocale(LC_ALL, "");
         (void) setlocale(LC_NUMERIC, "C"); /* of options and JSON */
-        r = run(argc, argv);
+        r = run_selvolctl(argc, argv);
         if (r < 0) {
                 report_error(NULL, strerror(-r));
                 r = EXIT_FAILURE;

@@ -11,13 +11,14 @@
 #include "ctl/pager.h"
 #include "ctl/terminal.h"
 
-/* As journalctl has it: leave at once if it fits, colors, long lines to the right, and no clearing of the screen. */
+/* As journalctl has it: leave at once if it fits, colors, long lines to the right, and no clearing of the
+ * screen. */
 #define LESS_OPTIONS "FRSXMK"
 
 static pid_t pager; /* 0: none */
 
-/* Whether the environment doesn't choose the program, and no shell can be had of it: as $SYSTEMD_PAGERSECURE says, or if it runs
- * with rights that whoever sits at the terminal need not have. */
+/* Whether the environment doesn't choose the program, and no shell can be had of it: as $SYSTEMD_PAGERSECURE
+ * says, or if it runs with rights that whoever sits at the terminal need not have. */
 static bool is_secure(void) {
         int wanted = parse_boolean(strempty(getenv("SYSTEMD_PAGERSECURE")));
         uid_t owner;

@@ -3,10 +3,12 @@
 
 #include "ctl/args.h"
 
-/* Long output on a terminal, as systemd's tools show it: by $SYSTEMD_PAGER, $PAGER, or the first of pager, less and more that
- * there is; for root and by sudo, or as $SYSTEMD_PAGERSECURE says, only by less, in its secure mode. */
+/* Long output on a terminal, as systemd's tools show it: by $SYSTEMD_PAGER, $PAGER, or the first of pager,
+ * less and more that there is; for root and by sudo, or as $SYSTEMD_PAGERSECURE says, only by less, in its
+ * secure mode. */
 
-/* From now on what is printed goes there; nothing changes without a terminal, with --no-pager or if there is none. */
+/* From now on what is printed goes there; nothing changes without a terminal, with --no-pager or if there is
+ * none. */
 void pager_open(const Args *a);
 
 /* Whether it has been opened. */

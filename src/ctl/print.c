@@ -124,8 +124,8 @@ static char *format_heading(const char *key, bool legend) {
         return heading;
 }
 
-/* In libsmartcols 2.38 the search for the width of a text never ends at bytes that are no character of the locale, as "C" has none
- * beyond ASCII. */
+/* In libsmartcols 2.38 the search for the width of a text never ends at bytes that are no character of the
+ * locale, as "C" has none beyond ASCII. */
 static char *format_cell(const char *key, const json_t *value) {
         char *text = value ? field_format(key, value) : strdup(""), *ascii;
 

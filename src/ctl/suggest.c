@@ -5,14 +5,14 @@
 /* No verb or option is longer. */
 enum { WORD_MAX = 32, PREFIX_MIN = 2 };
 
-static unsigned int min3(unsigned int a, unsigned int b, unsigned int c) {
+static unsigned int min_of_three(unsigned int a, unsigned int b, unsigned int c) {
         unsigned int m = a < b ? a : b;
 
         return m < c ? m : c;
 }
 
 /* How many characters have to be inserted, removed, replaced, or exchanged with their neighbor. */
-static unsigned int distance(const char *a, const char *b) {
+static unsigned int word_distance(const char *a, const char *b) {
         unsigned int d[WORD_MAX + 1][WORD_MAX + 1];
         size_t m = strlen(a), n = strlen(b);
 
@@ -22,7 +22,8 @@ static unsigned int distance(const char *a, const char *b) {
                 d[0][k] = (unsigned int) k;
         for (size_t i = 1; i <= m; i++)
                 for (size_t k = 1; k <= n; k++) {
-                        d[i][k] = min3(d[i - 1][k] + 1, d[i][k - 1] + 1, d[i - 1][k - 1] + (a[i - 1] != b[k - 1]));
+                        d[i][k] = min_of_three(d[i - 1][k] + 1, d[i][k - 1] + 1,
+                                               d[i - 1][k - 1] + (a[i - 1] != b[k - 1]));
                         if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1] &&
                             d[i - 2][k - 2] + 1 < d[i][k])
                                 d[i][k] = d[i - 2][k - 2] + 1;
@@ -36,7 +37,7 @@ void suggest_consider(Suggestion *s, const char *typed, const char *candidate) {
 
         if (n > WORD_MAX || strlen(candidate) > WORD_MAX)
                 return;
-        d = n >= PREFIX_MIN && startswith(candidate, typed) ? 1 : distance(typed, candidate);
+        d = n >= PREFIX_MIN && startswith(candidate, typed) ? 1 : word_distance(typed, candidate);
         /* One mistake in three characters: with more the words have little to do with each other. */
         if (d > (n + 2) / 3 || (s->word && d >= s->distance))
                 return;

@@ -7,7 +7,8 @@
 
 #include "basic/cleanup.h"
 
-/* What systemd says of a unit. interface is the last word of that which has the property: Unit, Service. */
+/* Properties of a unit, from systemd. interface is the last word of the interface that has the property:
+ * Unit, Service. */
 
 /* NULL if it doesn't tell, or on lack of memory. */
 char *unit_get_string(sd_bus *bus, const char *unit, const char *interface, const char *property) _warn_unused_;

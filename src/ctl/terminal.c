@@ -27,7 +27,7 @@ bool terminal_is_capable(int fd) {
         return isatty(terminal_of(fd)) && !isempty(term) && !streq(term, "dumb");
 }
 
-/* What the terminal says, a variable, or the default. */
+/* The size that the terminal says, that of a variable, or the default. */
 static size_t choose_size(unsigned short said, const char *variable, size_t otherwise) {
         const char *value = getenv(variable);
         unsigned long long n = said;
@@ -56,7 +56,7 @@ bool terminal_has_colors(int fd) {
 }
 
 /* Most messages name what they are about. */
-static bool names(const char *message, const char *subject) {
+static bool message_names(const char *message, const char *subject) {
         size_t n = strlen(subject);
 
         for (const char *p = message; n > 0 && (p = strcasestr(p, subject)); p++)
@@ -65,8 +65,8 @@ static bool names(const char *message, const char *subject) {
         return false;
 }
 
-static void report(const char *subject, const char *message, const char *color) {
-        _cleanup_free_ char *what = format_string(subject && !names(message, subject) ? subject : ""),
+static void print_report(const char *subject, const char *message, const char *color) {
+        _cleanup_free_ char *what = format_string(subject && !message_names(message, subject) ? subject : ""),
                             *why = format_escaped(message);
 
         fprintf(stderr, "selvolctl: %s%s%s%s%s\n", strempty(what), isempty(what) ? "" : ": ", strempty(color),
@@ -74,7 +74,7 @@ static void report(const char *subject, const char *message, const char *color) 
 }
 
 void report_error(const char *subject, const char *message) {
-        report(subject, message, terminal_has_colors(STDERR_FILENO) ? COLOR_RED : NULL);
+        print_report(subject, message, terminal_has_colors(STDERR_FILENO) ? COLOR_RED : NULL);
 }
 
 int report_usage(const char *format, ...) {
@@ -89,5 +89,5 @@ int report_usage(const char *format, ...) {
 }
 
 void report_note(const char *subject, const char *message) {
-        report(subject, message, NULL);
+        print_report(subject, message, NULL);
 }

@@ -18,8 +18,8 @@ size_t terminal_width(int fd);
 /* How many lines: if it doesn't say, $LINES, or 24. */
 size_t terminal_height(int fd);
 
-/* Standard output is going to be a pipe to a pager: what has been asked of it, and is from now on, is answered as if it were the
- * terminal still. */
+/* Standard output is going to be a pipe to a pager: what has been asked of it, and is from now on, is
+ * answered as if it were the terminal still. */
 void terminal_keep(void);
 
 /* Whether to write colors there: to such a terminal, unless $NO_COLOR is set. */
@@ -28,6 +28,7 @@ bool terminal_has_colors(int fd);
 /* Prints "selvolctl: MESSAGE", escaped as a whole if it has to be. Returns EXIT_USAGE. */
 int report_usage(const char *format, ...) _printf_(1, 2);
 
-/* Print "selvolctl: SUBJECT: MESSAGE" on standard error, both escaped; without SUBJECT if that is NULL or the message has it. An error is red. */
+/* Print "selvolctl: SUBJECT: MESSAGE" on standard error, both escaped; without SUBJECT if that is NULL or the
+ * message has it. An error is red. */
 void report_error(const char *subject, const char *message);
 void report_note(const char *subject, const char *message);

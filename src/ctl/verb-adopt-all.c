@@ -3,7 +3,7 @@
 #include "basic/string-util.h"
 #include "ctl/adoptable.h"
 #include "ctl/follow.h"
-#include "ctl/objects.h"
+#include "ctl/bus-objects.h"
 #include "ctl/print.h"
 #include "ctl/terminal.h"
 #include "ctl/verbs.h"
@@ -43,7 +43,7 @@ static int get_unrecorded(sd_bus *bus, json_t *volumes) {
         return 0;
 }
 
-static int find(sd_bus *bus, const char *root, json_t **ret, json_t **ret_skipped) {
+static int find_mounts(sd_bus *bus, const char *root, json_t **ret, json_t **ret_skipped) {
         _cleanup_json_ json_t *targets = json_object(), *volumes = json_object();
         _cleanup_(mount_table_freep) MountTable *table = NULL;
         int r;
@@ -66,7 +66,7 @@ static void set_default(Args *a, RequestOptionId id, const char *string, uint64_
 }
 
 /* Adopts one, with the options of the command line, and what the mount tells. */
-static int adopt(sd_bus *bus, const Args *a, const json_t *mount) {
+static int adopt_mount(sd_bus *bus, const Args *a, const json_t *mount) {
         const char *volume = answer_string(mount, "Volume"), *target = answer_string(mount, "Target"),
                    *holder = answer_string(mount, "Holder"), *context = answer_string(mount, "Context");
         char *operands[] = { (char *) volume, (char *) target, NULL };
@@ -95,7 +95,7 @@ static int adopt_each(sd_bus *bus, const Args *a, const json_t *mounts) {
         if (!adopted)
                 return -ENOMEM;
         json_array_foreach (mounts, i, mount) {
-                r = adopt(bus, a, mount);
+                r = adopt_mount(bus, a, mount);
                 if (r < 0 || r > EXIT_SIGNAL)
                         return r;
                 if (r > 0)
@@ -138,7 +138,7 @@ int adopt_all(sd_bus *bus, const Args *a) {
         size_t i;
         int r;
 
-        r = find(bus, a->operands[0], &mounts, &skipped);
+        r = find_mounts(bus, a->operands[0], &mounts, &skipped);
         if (r != 0)
                 return r;
         json_array_foreach (skipped, i, mount)

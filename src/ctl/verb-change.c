@@ -65,7 +65,7 @@ static int wait_for_job(sd_bus *bus, const Args *a, const char *path) {
 }
 
 /* begun is the answer of Relabel or ApplyOwnership. */
-static int finish(sd_bus *bus, const Args *a, sd_bus_message *begun) {
+static int finish_change(sd_bus *bus, const Args *a, sd_bus_message *begun) {
         const char *path;
         int r;
 
@@ -81,7 +81,7 @@ int verb_relabel(sd_bus *bus, const Args *a) {
         int r;
 
         r = follow_request(bus, a, NULL, &begun, "Relabel", "ss", a->operands[0], context);
-        return r != 0 ? r : finish(bus, a, begun);
+        return r != 0 ? r : finish_change(bus, a, begun);
 }
 
 int ownership_check(const Args *a) {
@@ -101,5 +101,5 @@ int verb_ownership(sd_bus *bus, const Args *a) {
         if (r < 0)
                 return r;
         r = follow_request(bus, a, NULL, &begun, "ApplyOwnership", "su", a->operands[0], (uint32_t) gid);
-        return r != 0 ? r : finish(bus, a, begun);
+        return r != 0 ? r : finish_change(bus, a, begun);
 }

@@ -28,7 +28,7 @@ static int add_key(json_t *keys, const Config *config, const char *section, cons
         return json_array_append_new(keys, entry) < 0 ? -ENOMEM : 0;
 }
 
-static int collect(const Config *config, json_t *keys) {
+static int collect_setting(const Config *config, json_t *keys) {
         _cleanup_strv_ char **sections = NULL;
         int r;
 
@@ -103,7 +103,7 @@ int verb_config(const Args *a) {
         r = read_config(a->n_operands > 0 ? a->operands[0] : "", &config, &f);
         if (r != 0)
                 return r < 0 ? r : report_mistake(&f);
-        r = collect(config, keys);
+        r = collect_setting(config, keys);
         if (r < 0)
                 return r;
         if (!args_have(a, SWITCH_QUIET))

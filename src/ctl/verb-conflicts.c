@@ -3,7 +3,7 @@
 #include "basic/time-util.h"
 #include "ctl/format.h"
 #include "ctl/history.h"
-#include "ctl/objects.h"
+#include "ctl/bus-objects.h"
 #include "ctl/pager.h"
 #include "ctl/print.h"
 #include "ctl/verbs.h"

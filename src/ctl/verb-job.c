@@ -3,7 +3,7 @@
 
 #include "basic/string-util.h"
 #include "ctl/job-table.h"
-#include "ctl/objects.h"
+#include "ctl/bus-objects.h"
 #include "ctl/pager.h"
 #include "ctl/print.h"
 #include "ctl/terminal.h"
@@ -45,7 +45,7 @@ static int on_ended(sd_bus_message *m, void *userdata, sd_bus_error *error) {
 }
 
 /* Waits for the end before asking for it: the object may be gone at once. */
-static int cancel(sd_bus *bus, const char *path, const char *subject, sd_bus_message **ret) {
+static int cancel_job(sd_bus *bus, const char *path, const char *subject, sd_bus_message **ret) {
         _cleanup_message_ sd_bus_message *wait = NULL, *ended = NULL, *call = NULL;
         _cleanup_(sd_bus_slot_unrefp) sd_bus_slot *slot = NULL;
         _cleanup_error_ sd_bus_error refused = SD_BUS_ERROR_NULL;
@@ -108,6 +108,6 @@ int verb_cancel(sd_bus *bus, const Args *a) {
         r = sd_bus_message_read(found, "o", &path);
         if (r < 0)
                 return r;
-        r = cancel(bus, path, subject, &reply);
+        r = cancel_job(bus, path, subject, &reply);
         return r != 0 ? r : print_canceled(a, id, reply);
 }

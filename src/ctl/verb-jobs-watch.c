@@ -2,10 +2,10 @@
 #include "basic/string-util.h"
 #include "basic/time-util.h"
 #include "ctl/job-table.h"
-#include "ctl/objects.h"
+#include "ctl/bus-objects.h"
 #include "ctl/terminal.h"
 #include "ctl/verbs.h"
-#include "ctl/watch.h"
+#include "ctl/event-stream.h"
 
 /* Four times a second, as selvold tells. */
 #define REDRAW_USEC (USEC_PER_SEC / 4)
@@ -18,7 +18,7 @@
 /* The table of jobs on a terminal. */
 typedef struct View {
         const Args *args;
-        Watch watch;
+        EventStream watch;
         sd_event_source *timer; /* off: there is nothing to draw */
         size_t lines;           /* that were drawn */
         size_t width, height;   /* of the terminal then */
@@ -39,8 +39,9 @@ static int select_jobs(const View *v, json_t **ret) {
         return objects_select(objects, JOB_INTERFACE, ret);
 }
 
-/* Leaves as many as there is room for: those that have ended go first, and the oldest of them. Returns how many went. */
-static size_t cut(json_t *jobs, size_t room) {
+/* Leaves as many as there is room for: those that have ended go first, and the oldest of them. Returns how
+ * many went. */
+static size_t cut_jobs(json_t *jobs, size_t room) {
         size_t n = 0;
 
         for (int ended = 1; ended >= 0; ended--)
@@ -70,7 +71,7 @@ static ssize_t print_jobs(const View *v) {
         if (r < 0)
                 return r;
         /* Below them are the line about what was left out, and that of the cursor. */
-        n_cut = cut(jobs, v->height > legend + 3 ? v->height - legend - 2 : 1);
+        n_cut = cut_jobs(jobs, v->height > legend + 3 ? v->height - legend - 2 : 1);
         r = job_table_print(v->args, jobs);
         if (r < 0)
                 return r;
@@ -80,8 +81,9 @@ static ssize_t print_jobs(const View *v) {
         return (ssize_t) (n + (n > 0 ? legend : legend / 3) + (n_cut > 0));
 }
 
-/* In the place of what was drawn before; below it if the terminal has another size now, and may have moved it. */
-static int draw(View *v) {
+/* In the place of what was drawn before; below it if the terminal has another size now, and may have moved
+ * it. */
+static int draw_view(View *v) {
         size_t width = terminal_width(STDOUT_FILENO), height = terminal_height(STDOUT_FILENO);
         ssize_t n;
 
@@ -101,12 +103,12 @@ static int draw(View *v) {
 static int on_tick(sd_event_source *source, uint64_t usec, void *userdata) {
         View *v = userdata;
 
-        v->watch.result = draw(v);
+        v->watch.result = draw_view(v);
         return 0;
 }
 
 /* However much happens, the table is drawn once in a while. */
-static int on_event(const Watch *w, const char *event, json_t *members) {
+static int on_event(const EventStream *w, const char *event, json_t *members) {
         const View *v = w->userdata;
         int r;
 
@@ -118,7 +120,7 @@ static int on_event(const Watch *w, const char *event, json_t *members) {
 
 static void view_done(View *v) {
         sd_event_source_disable_unref(v->timer);
-        watch_done(&v->watch);
+        event_stream_done(&v->watch);
 }
 
 int watch_jobs(sd_bus *bus, const Args *a) {
@@ -127,7 +129,7 @@ int watch_jobs(sd_bus *bus, const Args *a) {
 
         if (args_have(a, SWITCH_JSON) || !terminal_is_capable(STDOUT_FILENO))
                 return monitor_jobs(bus, a);
-        r = watch_begin(&v.watch, bus, on_event, &v);
+        r = event_stream_begin(&v.watch, bus, on_event, &v);
         if (r != 0)
                 return r;
         r = sd_event_add_time_relative(v.watch.event, &v.timer, CLOCK_MONOTONIC, 0, 1, on_tick, &v);
@@ -135,8 +137,8 @@ int watch_jobs(sd_bus *bus, const Args *a) {
                 return r;
         /* In one piece, so that it does not flicker. */
         (void) setvbuf(stdout, NULL, _IOFBF, BUFSIZ * 8);
-        r = watch_run(&v.watch);
-        /* What the terminal shows of Control-C. */
+        r = event_stream_run(&v.watch);
+        /* The terminal shows "^C". */
         fputs(CLEAR_BELOW, stdout);
         return r;
 }

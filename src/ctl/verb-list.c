@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "basic/string-util.h"
 #include "ctl/format.h"
-#include "ctl/objects.h"
+#include "ctl/bus-objects.h"
 #include "ctl/pager.h"
 #include "ctl/print.h"
 #include "ctl/terminal.h"
@@ -11,7 +11,7 @@ static const char *const volume_columns[] = {
         "Id", "Strategy", "InUse", "OnDisk", "FSType", "Source", "Holders", NULL
 };
 
-/* What somebody uses now, and what the files have, is not always the context of the last use. */
+/* The context in use now, and that of the files, may differ from the context of the last use. */
 static int add_contexts(json_t *volume) {
         const char *state = answer_string(volume, "LabelState"), *label = answer_string(volume, "LabelContext");
         _cleanup_free_ char *partial = strdup_printf("partial: %s", label);

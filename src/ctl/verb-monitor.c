@@ -5,7 +5,7 @@
 #include "ctl/format.h"
 #include "ctl/print.h"
 #include "ctl/verbs.h"
-#include "ctl/watch.h"
+#include "ctl/event-stream.h"
 
 typedef struct Monitor {
         const Args *args;
@@ -44,7 +44,7 @@ static int print_object(const Args *a, const char *event, uint64_t now, json_t *
         return print_json(&line, all);
 }
 
-static int on_event(const Watch *w, const char *event, json_t *members) {
+static int on_event(const EventStream *w, const char *event, json_t *members) {
         uint64_t now = now_realtime_usec();
         const Monitor *m = w->userdata;
         int r;
@@ -53,22 +53,22 @@ static int on_event(const Watch *w, const char *event, json_t *members) {
                 return 0;
         r = args_have(m->args, SWITCH_JSON) ? print_object(m->args, event, now, members)
                                             : print_line(event, now, members);
-        /* Whoever reads it waits for this very line. */
+        /* The reader waits for this very line. */
         return r < 0 ? r : fflush(stdout) != 0 ? -errno : 0;
 }
 
-static int monitor(sd_bus *bus, Monitor *m) {
-        _cleanup_(watch_done) Watch w;
+static int monitor_events(sd_bus *bus, Monitor *m) {
+        _cleanup_(event_stream_done) EventStream w;
         int r;
 
-        r = watch_begin(&w, bus, on_event, m);
-        return r != 0 ? r : watch_run(&w);
+        r = event_stream_begin(&w, bus, on_event, m);
+        return r != 0 ? r : event_stream_run(&w);
 }
 
 int verb_monitor(sd_bus *bus, const Args *a) {
-        return monitor(bus, &(Monitor){ .args = a });
+        return monitor_events(bus, &(Monitor){ .args = a });
 }
 
 int monitor_jobs(sd_bus *bus, const Args *a) {
-        return monitor(bus, &(Monitor){ .args = a, .jobs = true });
+        return monitor_events(bus, &(Monitor){ .args = a, .jobs = true });
 }

@@ -16,7 +16,8 @@ static int print_result(const Args *a, json_t *answer, sd_bus_message *reply) {
         return r < 0 ? r : print_answer(a, result);
 }
 
-/* The answer of MountVolume and AdoptVolume. That there is no flag is said, too: with one the container would not start. */
+/* The answer of MountVolume and AdoptVolume. That there is no flag is said, too: with one the container would
+ * not start. */
 static int print_mounted(const Args *a, const char *target, sd_bus_message *reply) {
         const char *context, *flag, *none = args_have(a, SWITCH_JSON) ? NULL : "none";
         int r;

@@ -2,7 +2,7 @@
 #include "basic/string-util.h"
 #include "basic/time-util.h"
 #include "ctl/history.h"
-#include "ctl/objects.h"
+#include "ctl/bus-objects.h"
 #include "ctl/print.h"
 #include "ctl/systemd.h"
 #include "ctl/verbs.h"
@@ -11,7 +11,7 @@
 
 enum { FAILED_MAX = 5 };
 
-/* What is there is added: systemd need not answer. */
+/* Adds what systemd says, which need not answer. */
 static int add_unit(sd_bus *bus, json_t *status, bool running) {
         _cleanup_free_ char *state = unit_get_string(bus, SERVICE, "Unit", "ActiveState"),
                             *text = unit_get_string(bus, SERVICE, "Service", "StatusText");
@@ -25,7 +25,7 @@ static int add_unit(sd_bus *bus, json_t *status, bool running) {
         return json_object_update(status, unit) < 0 ? -ENOMEM : 0;
 }
 
-static size_t count(const json_t *objects, const char *key, const char *value) {
+static size_t count_objects(const json_t *objects, const char *key, const char *value) {
         const json_t *object;
         size_t i, n = 0;
 
@@ -47,9 +47,9 @@ static int add_volumes(sd_bus *bus, json_t *status) {
                 tainted += json_is_true(json_object_get(volume, "Tainted"));
         counts = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "Volumes", (json_int_t) json_array_size(volumes),
                            "Holders", (json_int_t) json_array_size(holders), "LabelsComplete",
-                           (json_int_t) count(volumes, "LabelState", "complete"), "LabelsPartial",
-                           (json_int_t) count(volumes, "LabelState", "partial"), "LabelsUnknown",
-                           (json_int_t) count(volumes, "LabelState", "unknown"), "VolumesTainted",
+                           (json_int_t) count_objects(volumes, "LabelState", "complete"), "LabelsPartial",
+                           (json_int_t) count_objects(volumes, "LabelState", "partial"), "LabelsUnknown",
+                           (json_int_t) count_objects(volumes, "LabelState", "unknown"), "VolumesTainted",
                            (json_int_t) tainted);
         return !counts || json_object_update(status, counts) < 0 ? -ENOMEM : 0;
 }
@@ -62,8 +62,8 @@ static int add_jobs(sd_bus *bus, json_t *status) {
         r = objects_get(bus, JOB_INTERFACE, &jobs);
         if (r != 0)
                 return r;
-        waiting = count(jobs, "State", "waiting");
-        ended = count(jobs, "State", "ended");
+        waiting = count_objects(jobs, "State", "waiting");
+        ended = count_objects(jobs, "State", "ended");
         counts = json_pack("{s:I, s:I}", "JobsRunning", (json_int_t) (json_array_size(jobs) - waiting - ended),
                            "JobsWaiting", (json_int_t) waiting);
         return !counts || json_object_update(status, counts) < 0 ? -ENOMEM : 0;

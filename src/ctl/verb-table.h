@@ -3,8 +3,8 @@
 
 #include "ctl/verbs.h"
 
-/* What selvolctl can do. The parser, --help and the completion are made from this table, and tests/unit/test-docs.py compares
- * selvolctl(1) with it. */
+/* The verbs of selvolctl. The parser, --help and the completion are made from this table, and
+ * tests/unit/test-docs.py compares selvolctl(1) with it. */
 
 /* The headings of --help, in their order. */
 typedef enum VerbGroup {
@@ -19,7 +19,7 @@ typedef struct Verb {
         VerbGroup group;
         const char *name;
         const char *alias;                      /* what fingers type; NULL: none */
-        const char *operands;                   /* for people; VOLUME, TARGET, JOB, VERB and files are completed */
+        const char *operands;                   /* VOLUME, TARGET, JOB, VERB and files are completed */
         int min, max;                           /* of operands */
         unsigned int methods;                   /* whose request options it takes */
         unsigned int switches;                  /* that it takes besides the common ones */

@@ -4,7 +4,8 @@
 #include "ctl/answer.h"
 #include "ctl/bus.h"
 
-/* selvold's objects by their properties, without those that have nothing to say. Return as bus_call() does. */
+/* selvold's objects by their properties, without those that have nothing to say. Return as bus_call() does.
+ * */
 
 /* The path of a volume, by its id, or by a target, which begins with '/' as no id does. */
 int volume_find(sd_bus *bus, const char *name, char **ret) _warn_unused_;
@@ -18,7 +19,7 @@ int object_get(sd_bus *bus, const char *path, const char *interface, const char 
 /* All there are, by their paths, with their interfaces: as they are, with what has nothing to say. */
 int objects_read(sd_bus *bus, json_t **ret) _warn_unused_;
 
-/* Of those the ones that have the interface, as an array ordered by Id. Returns 0 or -ENOMEM. */
+/* Those of the objects that have the interface, as an array ordered by Id. Returns 0 or -ENOMEM. */
 int objects_select(json_t *objects, const char *interface, json_t **ret) _warn_unused_;
 /* All that have the interface, likewise. */
 int objects_get(sd_bus *bus, const char *interface, json_t **ret) _warn_unused_;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <signal.h>
 
-#include "ctl/loop.h"
+#include "ctl/event-loop.h"
 
 int loop_new(sd_bus *bus, sd_event_signal_handler_t on_signal, void *userdata, sd_event **ret) {
         _cleanup_(sd_event_unrefp) sd_event *event = NULL;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "basic/gid-util.h"
 #include "basic/string-util.h"
-#include "ctl/objects.h"
+#include "ctl/bus-objects.h"
 
-/* Properties are always there: without a value they are "", no object, no group, or a time or an estimate of 0. */
+/* Properties are always there: without a value they are "", no object, no group, or a time or an estimate of
+ * 0. */
 static bool property_is_unset(const char *name, const json_t *value) {
         if (streq(name, "DiskGroup"))
                 return json_integer_value(value) == GID_NONE;
@@ -48,7 +49,7 @@ int object_get(sd_bus *bus, const char *path, const char *interface, const char 
         return object_clear_unset(*ret);
 }
 
-static int compare(const void *a, const void *b) {
+static int compare_ids(const void *a, const void *b) {
         const json_t *x = json_object_get(*(json_t *const *) a, "Id"),
                      *y = json_object_get(*(json_t *const *) b, "Id");
         json_int_t m = json_integer_value(x), n = json_integer_value(y);
@@ -70,7 +71,7 @@ int objects_select(json_t *objects, const char *interface, json_t **ret) {
         json_object_foreach (objects, path, object)
                 if (json_object_get(object, interface))
                         found[n++] = json_object_get(object, interface);
-        qsort(found, n, sizeof(json_t *), compare);
+        qsort(found, n, sizeof(json_t *), compare_ids);
         for (size_t i = 0; i < n; i++) {
                 if (object_clear_unset(found[i]) < 0 || json_array_append(array, found[i]) < 0)
                         return -ENOMEM;

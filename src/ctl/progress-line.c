@@ -6,14 +6,14 @@
 #include "basic/string-util.h"
 #include "basic/time-util.h"
 #include "ctl/format.h"
-#include "ctl/progress.h"
+#include "ctl/progress-line.h"
 #include "ctl/terminal.h"
 
 enum { BAR_MIN = 10, BAR_MAX = 40 };
 
 #define CLEAR_LINE "\r\033[K"
 
-void progress_update(Progress *p, const json_t *properties) {
+void progress_update(JobProgress *p, const json_t *properties) {
         const struct {
                 const char *name;
                 uint64_t *target;
@@ -47,7 +47,7 @@ uint64_t progress_remaining(uint64_t expected_end_usec) {
 }
 
 /* Appends if it fits. */
-_printf_(3, 4) static void append(char *line, size_t width, const char *format, ...) {
+_printf_(3, 4) static void append_part(char *line, size_t width, const char *format, ...) {
         char text[64];
         va_list ap;
 
@@ -69,7 +69,7 @@ static void append_time_left(char *line, size_t width, uint64_t expected_end_use
                 return;
         time = format_seconds(remaining / USEC_PER_SEC);
         if (time)
-                append(line, width, "%s left", time);
+                append_part(line, width, "%s left", time);
 }
 
 /* The bar comes first and gets the columns that the rest leaves free. */
@@ -88,22 +88,22 @@ static void prepend_bar(char *line, size_t width, unsigned int percent) {
         memset(line + 1 + n + 1, ' ', 2);
 }
 
-void progress_format_numbers(const Progress *p, size_t width, char ret[static PROGRESS_LINE_MAX + 1]) {
+void progress_format_numbers(const JobProgress *p, size_t width, char ret[static PROGRESS_LINE_MAX + 1]) {
         assert(width <= PROGRESS_LINE_MAX);
 
         ret[0] = '\0';
         if (p->total > 0) {
-                append(ret, width, "%3u%%", progress_percent(p->done, p->total));
-                append(ret, width, "%" PRIu64 "/%" PRIu64, p->done, p->total);
+                append_part(ret, width, "%3u%%", progress_percent(p->done, p->total));
+                append_part(ret, width, "%" PRIu64 "/%" PRIu64, p->done, p->total);
         } else if (p->done > 0)
-                append(ret, width, "%" PRIu64 " entries", p->done);
+                append_part(ret, width, "%" PRIu64 " entries", p->done);
         if (p->per_second > 0)
-                append(ret, width, "%" PRIu64 "/s", p->per_second);
+                append_part(ret, width, "%" PRIu64 "/s", p->per_second);
         append_time_left(ret, width, p->expected_end_usec);
 }
 
 /* The numbers behind a bar, if there is room for one. */
-static void format_line(const Progress *p, size_t width, char ret[static PROGRESS_LINE_MAX + 1]) {
+static void format_line(const JobProgress *p, size_t width, char ret[static PROGRESS_LINE_MAX + 1]) {
         progress_format_numbers(p, width, ret);
         if (p->total > 0 && ret[0] != '\0')
                 prepend_bar(ret, width, progress_percent(p->done, p->total));
@@ -117,7 +117,7 @@ static size_t usable_width(void) {
         return n - 1 < PROGRESS_LINE_MAX ? n - 1 : PROGRESS_LINE_MAX;
 }
 
-void progress_draw(ProgressLine *l, const Progress *p) {
+void progress_draw(ProgressLine *l, const JobProgress *p) {
         char line[PROGRESS_LINE_MAX + 1];
 
         format_line(p, usable_width(), line);

@@ -11,15 +11,15 @@
 
 /* How far a job has come, and the line of a terminal that shows it. */
 
-typedef struct Progress {
+typedef struct JobProgress {
         uint64_t done;
         uint64_t total;             /* 0: unknown */
         uint64_t per_second;        /* 0: unknown */
         uint64_t expected_end_usec; /* since the epoch; 0: unknown */
-} Progress;
+} JobProgress;
 
 /* Takes over what the properties of a job say, and leaves alone what they do not. */
-void progress_update(Progress *p, const json_t *properties);
+void progress_update(JobProgress *p, const json_t *properties);
 
 /* 0 to 100; 0 if the total is unknown. */
 unsigned int progress_percent(uint64_t done, uint64_t total) _pure_;
@@ -31,14 +31,14 @@ enum { PROGRESS_LINE_MAX = 512 };
 
 /* The share, the counts, the rate and the time left, as much of that as fits into so many columns,
  * PROGRESS_LINE_MAX at most; ASCII, so that a byte is a column. "" if nothing is known or fits. */
-void progress_format_numbers(const Progress *p, size_t width, char ret[static PROGRESS_LINE_MAX + 1]);
+void progress_format_numbers(const JobProgress *p, size_t width, char ret[static PROGRESS_LINE_MAX + 1]);
 
-/* What the terminal shows, on standard error: standard output is for the result. */
+/* The line that the terminal shows, on standard error: standard output is for the result. */
 typedef struct ProgressLine {
         char shown[PROGRESS_LINE_MAX + 1];
 } ProgressLine;
 
 /* Shows, or replaces what is shown. */
-void progress_draw(ProgressLine *l, const Progress *p);
+void progress_draw(ProgressLine *l, const JobProgress *p);
 /* Leaves the terminal as if nothing had been shown. */
 void progress_clear(ProgressLine *l);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "basic/string-util.h"
-#include "ctl/loop.h"
-#include "ctl/objects.h"
-#include "ctl/watch.h"
+#include "ctl/event-loop.h"
+#include "ctl/bus-objects.h"
+#include "ctl/event-stream.h"
 
 #define MATCH_SERVICE "type='signal',sender='" BUS_NAME "'"
 #define MATCH_OWNER   "type='signal',sender='org.freedesktop.DBus',member='NameOwnerChanged',arg0='" BUS_NAME "'"
@@ -24,7 +24,7 @@ static const struct {
 };
 
 /* Takes the members over. */
-static int emit(const Watch *w, const char *event, json_t *members) {
+static int emit_event(const EventStream *w, const char *event, json_t *members) {
         _cleanup_json_ json_t *owned = members;
 
         return owned ? w->handler(w, event, owned) : -ENOMEM;
@@ -32,7 +32,7 @@ static int emit(const Watch *w, const char *event, json_t *members) {
 
 /* --- what is known --- */
 
-static int remember(Watch *w, const char *path, const json_t *interfaces) {
+static int remember_object(EventStream *w, const char *path, const json_t *interfaces) {
         json_t *properties = json_object_get(interfaces, job_number(path) > 0 ? JOB_INTERFACE : VOLUME_INTERFACE);
         int r;
 
@@ -44,13 +44,13 @@ static int remember(Watch *w, const char *path, const json_t *interfaces) {
         return json_object_set(w->known, path, properties) < 0 ? -ENOMEM : 0;
 }
 
-static int remember_all(Watch *w, json_t *objects) {
+static int remember_all(EventStream *w, json_t *objects) {
         json_t *interfaces;
         const char *path;
         int r;
 
         json_object_foreach (objects, path, interfaces) {
-                r = remember(w, path, interfaces);
+                r = remember_object(w, path, interfaces);
                 if (r < 0)
                         return r;
         }
@@ -58,7 +58,7 @@ static int remember_all(Watch *w, json_t *objects) {
 }
 
 /* Returns 0, an exit code, or a negative errno. */
-static int learn(Watch *w) {
+static int learn_objects(EventStream *w) {
         _cleanup_json_ json_t *objects = NULL;
         int r;
 
@@ -69,7 +69,7 @@ static int learn(Watch *w) {
 /* Without an answer, what is known is what signals tell. */
 static int on_learned(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
         _cleanup_json_ json_t *objects = NULL;
-        Watch *w = userdata;
+        EventStream *w = userdata;
 
         if (sd_bus_message_is_method_error(reply, NULL))
                 return 0;
@@ -77,12 +77,13 @@ static int on_learned(sd_bus_message *reply, void *userdata, sd_bus_error *error
         if (w->result >= 0)
                 w->result = remember_all(w, objects);
         if (w->result == 0)
-                w->result = emit(w, EVENT_NO_NEWS, json_object());
+                w->result = emit_event(w, EVENT_NO_NEWS, json_object());
         return 0;
 }
 
-/* While signals are waited for nothing else may be, and a service that has ended again is not started for this. */
-static int learn_later(Watch *w) {
+/* While signals are waited for nothing else may be, and a service that has ended again is not started for
+ * this. */
+static int learn_later(EventStream *w) {
         _cleanup_message_ sd_bus_message *call = NULL;
         int r;
 
@@ -110,7 +111,7 @@ static int add_argument(json_t *members, const char *name, sd_bus_message *messa
 }
 
 /* JobNew has the number only. */
-static int add_job(const Watch *w, sd_bus_message *message, json_t *members) {
+static int add_job(const EventStream *w, sd_bus_message *message, json_t *members) {
         static const char *const keys[] = { "Operation", "Volume", "Target", "Holder", "Context" };
         const char *path;
         json_t *job;
@@ -127,7 +128,7 @@ static int add_job(const Watch *w, sd_bus_message *message, json_t *members) {
         return 0;
 }
 
-static int on_manager_signal(Watch *w, sd_bus_message *message) {
+static int on_manager_signal(EventStream *w, sd_bus_message *message) {
         const char *event = sd_bus_message_get_member(message);
         _cleanup_json_ json_t *members = json_object();
         int r = members ? 0 : -ENOMEM;
@@ -140,14 +141,14 @@ static int on_manager_signal(Watch *w, sd_bus_message *message) {
                 if (r >= 0 && streq(event, "JobNew"))
                         r = add_job(w, message, members);
         }
-        return r < 0 ? r : emit(w, event, json_incref(members));
+        return r < 0 ? r : emit_event(w, event, json_incref(members));
 }
 
-static json_t *id_of(const Watch *w, const char *path) {
+static json_t *id_of(const EventStream *w, const char *path) {
         return json_object_get(json_object_get(w->known, path), "Id");
 }
 
-static int on_object_signal(Watch *w, sd_bus_message *message) {
+static int on_object_signal(EventStream *w, sd_bus_message *message) {
         bool added = streq(sd_bus_message_get_member(message), "InterfacesAdded");
         _cleanup_json_ json_t *interfaces = NULL, *id = NULL;
         const char *path;
@@ -157,7 +158,7 @@ static int on_object_signal(Watch *w, sd_bus_message *message) {
         if (r >= 0)
                 r = answer_read(message, &interfaces);
         if (r >= 0 && added)
-                r = remember(w, path, interfaces);
+                r = remember_object(w, path, interfaces);
         if (r < 0)
                 return r;
         id = json_incref(id_of(w, path));
@@ -165,13 +166,14 @@ static int on_object_signal(Watch *w, sd_bus_message *message) {
                 (void) json_object_del(w->known, path);
         if (!id)
                 return 0;
-        /* Of jobs there are JobNew and JobRemoved. */
+        /* Jobs have JobNew and JobRemoved. */
         if (job_number(path) > 0)
-                return emit(w, EVENT_NO_NEWS, json_object());
-        return emit(w, added ? "VolumeAdded" : "VolumeRemoved", json_pack("{s:O}", "Volume", id));
+                return emit_event(w, EVENT_NO_NEWS, json_object());
+        return emit_event(w, added ? "VolumeAdded" : "VolumeRemoved", json_pack("{s:O}", "Volume", id));
 }
 
-/* Leaves what has another value than before; of a job, whose progress changes all the time, its state. Remembers it. */
+/* Leaves what has another value than before; of a job, whose progress changes all the time, its state.
+ * Remembers it. */
 static int take_changes(json_t *before, bool job, json_t *changed) {
         json_t *value;
         const char *key;
@@ -188,7 +190,7 @@ static int take_changes(json_t *before, bool job, json_t *changed) {
         return 0;
 }
 
-static int on_changed(Watch *w, sd_bus_message *message) {
+static int on_changed(EventStream *w, sd_bus_message *message) {
         const char *path = sd_bus_message_get_path(message);
         json_t *before = json_object_get(w->known, path), *members;
         _cleanup_json_ json_t *changed = NULL;
@@ -207,19 +209,19 @@ static int on_changed(Watch *w, sd_bus_message *message) {
         if (r < 0)
                 return r;
         if (json_object_size(changed) == 0)
-                return emit(w, EVENT_NO_NEWS, json_object());
+                return emit_event(w, EVENT_NO_NEWS, json_object());
         members = job ? json_pack("{s:O?, s:O?}", "Job", id_of(w, path), "Volume", json_object_get(before, "Volume"))
                       : json_pack("{s:O?}", "Volume", id_of(w, path));
         if (!members || json_object_update(members, changed) < 0) {
                 json_decref(members);
                 return -ENOMEM;
         }
-        return emit(w, job ? "JobChanged" : "VolumeChanged", members);
+        return emit_event(w, job ? "JobChanged" : "VolumeChanged", members);
 }
 
 static int on_signal(sd_bus_message *message, void *userdata, sd_bus_error *error) {
         const char *interface = sd_bus_message_get_interface(message);
-        Watch *w = userdata;
+        EventStream *w = userdata;
 
         if (streq_ptr(interface, MANAGER_INTERFACE))
                 w->result = on_manager_signal(w, message);
@@ -232,31 +234,31 @@ static int on_signal(sd_bus_message *message, void *userdata, sd_bus_error *erro
 
 static int on_owner(sd_bus_message *message, void *userdata, sd_bus_error *error) {
         const char *name, *old, *new;
-        Watch *w = userdata;
+        EventStream *w = userdata;
 
         if (sd_bus_message_read(message, "sss", &name, &old, &new) < 0)
                 return 0;
         w->running = !isempty(new);
         (void) json_object_clear(w->known);
-        w->result = emit(w, w->running ? "ServiceStarted" : "ServiceStopped", json_object());
+        w->result = emit_event(w, w->running ? "ServiceStarted" : "ServiceStopped", json_object());
         if (w->result == 0 && w->running)
                 w->result = learn_later(w);
         if (w->result == 0)
-                w->result = emit(w, EVENT_NO_NEWS, json_object());
+                w->result = emit_event(w, EVENT_NO_NEWS, json_object());
         return 0;
 }
 
 static int on_interrupt(sd_event_source *source, const struct signalfd_siginfo *si, void *userdata) {
-        Watch *w = userdata;
+        EventStream *w = userdata;
 
         w->interrupted = true;
         return 0;
 }
 
-int watch_begin(Watch *w, sd_bus *bus, WatchHandler handler, void *userdata) {
+int event_stream_begin(EventStream *w, sd_bus *bus, EventHandler handler, void *userdata) {
         int r;
 
-        *w = (Watch){ .bus = bus, .known = json_object(), .handler = handler, .userdata = userdata };
+        *w = (EventStream){ .bus = bus, .known = json_object(), .handler = handler, .userdata = userdata };
         if (!w->known)
                 return -ENOMEM;
         r = sd_bus_add_match(bus, NULL, MATCH_SERVICE, on_signal, w);
@@ -267,11 +269,11 @@ int watch_begin(Watch *w, sd_bus *bus, WatchHandler handler, void *userdata) {
         if (r < 0)
                 return r;
         w->running = r > 0;
-        r = w->running ? learn(w) : 0;
+        r = w->running ? learn_objects(w) : 0;
         return r != 0 ? r : loop_new(bus, on_interrupt, w, &w->event);
 }
 
-int watch_run(Watch *w) {
+int event_stream_run(EventStream *w) {
         while (w->result == 0 && !w->interrupted) {
                 int r;
 
@@ -284,7 +286,7 @@ int watch_run(Watch *w) {
         return w->result;
 }
 
-void watch_done(Watch *w) {
+void event_stream_done(EventStream *w) {
         loop_free(w->bus, w->event);
         json_decref(w->known);
 }
