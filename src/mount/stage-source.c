@@ -5,7 +5,7 @@
 #include <libmount.h>
 
 #include "model/mount-options.h"
-#include "mount/loop.h"
+#include "mount/loop-device.h"
 #include "mount/on-disk.h"
 #include "mount/stage-source.h"
 

@@ -5,7 +5,7 @@
 
 #include "basic/open-util.h"
 #include "mount/device.h"
-#include "mount/loop.h"
+#include "mount/loop-device.h"
 #include "mount/mount-table.h"
 #include "mount/on-disk.h"
 #include "mount/superblock.h"

@@ -3,9 +3,9 @@
 
 #include "basic/log.h"
 #include "mount/mount-note.h"
+#include "mount/mount-removal.h"
 #include "mount/mount-table.h"
 #include "mount/superblock.h"
-#include "mount/unmount.h"
 #include "worker/operations.h"
 
 /* Whether the mount is of the source. Which one that of an image or a btrfs is of, the mount table tells. */

@@ -10,7 +10,7 @@
 
 #include "basic/string-util.h"
 #include "model/files.h"
-#include "mount/loop.h"
+#include "mount/loop-device.h"
 #include "mount/mount-table.h"
 #include "race.h"
 #include "wire/protocol.h"

@@ -8,7 +8,7 @@
 #include <sys/sysmacros.h>
 
 #include "basic/open-util.h"
-#include "mount/loop.h"
+#include "mount/loop-device.h"
 
 /* Somebody else may take the free device between our asking for it and attaching it, or have it open
  * exclusively for a moment. */

@@ -5,9 +5,9 @@
 #include <sys/sysmacros.h>
 
 #include "basic/log.h"
+#include "mount/mount-removal.h"
 #include "mount/mount-table.h"
 #include "mount/target.h"
-#include "mount/unmount.h"
 
 /* Relative to a descriptor of the parent, so that no part of the path can be exchanged: umount2(2) takes
  * none. */
