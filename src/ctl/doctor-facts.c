@@ -11,7 +11,6 @@
 #include "basic/time-util.h"
 #include "ctl/doctor.h"
 #include "model/settings.h"
-#include "mount/mount-id.h"
 #include "mount/mountinfo.h"
 #include "mount/statmount.h"
 

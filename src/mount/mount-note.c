@@ -8,7 +8,6 @@
 
 #include "basic/log.h"
 #include "basic/string-util.h"
-#include "mount/mount-id.h"
 #include "mount/mount-note.h"
 #include "mount/statmount.h"
 

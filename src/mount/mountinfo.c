@@ -3,7 +3,6 @@
 #include <sys/sysmacros.h>
 
 #include "basic/string-util.h"
-#include "mount/mount-id.h"
 #include "mount/mountinfo.h"
 #include "mount/statmount.h"
 

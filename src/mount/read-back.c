@@ -7,9 +7,9 @@
 #include <sys/xattr.h>
 
 #include "model/limits.h"
-#include "mount/mount-id.h"
 #include "mount/mount-table.h"
 #include "mount/read-back.h"
+#include "mount/statmount.h"
 
 #define LABEL_XATTR "security.selinux"
 

@@ -7,8 +7,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "mount/mount-id.h"
 #include "mount/stage-namespace.h"
+#include "mount/statmount.h"
 
 /* Devices, loop devices, the staging directory, the mount table, and the helpers of libmount. */
 static const char *const kept[] = { "dev", "proc", "run", "sys", "usr" };

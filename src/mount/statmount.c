@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/limits.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "mount/statmount.h"
+
+enum {
+        STATX_FLAGS = AT_EMPTY_PATH | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC,
+        MASK_ID_UNIQUE = 0x4000, /* STATX_MNT_ID_UNIQUE, which the headers of Linux 6.1 lack */
+};
 
 /* linux/mount.h of Linux 6.13, which that of 6.1 lacks. The number is the same on all architectures. */
 #ifndef SYS_statmount
@@ -48,6 +55,37 @@ typedef struct Reply {
 
 _Static_assert(offsetof(Reply, text) == 512, "statmount(2) has its strings after 512 bytes");
 
+int mount_identify(int fd, uint64_t *ret_mount_id, bool *ret_is_mount) {
+        struct statx sx = { 0 };
+
+        assert(fd >= 0);
+        assert(ret_mount_id);
+
+        if (statx(fd, "", STATX_FLAGS, STATX_MNT_ID, &sx) < 0)
+                return -errno;
+        if (!(sx.stx_mask & STATX_MNT_ID))
+                return -EOPNOTSUPP;
+        *ret_mount_id = sx.stx_mnt_id;
+        if (ret_is_mount)
+                *ret_is_mount = sx.stx_attributes & STATX_ATTR_MOUNT_ROOT;
+        return 0;
+}
+
+int mount_identify_unique(int fd, uint64_t *ret_mount_id, uint64_t *ret_unique_id) {
+        struct statx sx = { 0 };
+        int r;
+
+        assert(ret_mount_id && ret_unique_id);
+
+        r = mount_identify(fd, ret_mount_id, NULL);
+        if (r < 0)
+                return r;
+        if (statx(fd, "", STATX_FLAGS, MASK_ID_UNIQUE, &sx) < 0)
+                return -errno;
+        *ret_unique_id = sx.stx_mask & MASK_ID_UNIQUE ? sx.stx_mnt_id : 0;
+        return 0;
+}
+
 static bool disabled;
 
 void statmount_disable(void) {
@@ -55,7 +93,7 @@ void statmount_disable(void) {
 }
 
 /* Of what is optional nothing may be filled in. */
-static int call(uint64_t id, uint64_t mask, uint64_t optional, Reply *ret) {
+static int call_statmount(uint64_t id, uint64_t mask, uint64_t optional, Reply *ret) {
         const Request request = { .size = sizeof(request), .id = id, .mask = mask | optional };
 
         if (disabled || id == 0)
@@ -67,7 +105,7 @@ static int call(uint64_t id, uint64_t mask, uint64_t optional, Reply *ret) {
 }
 
 /* As the kernel does it in the table. */
-static char *escape(const char *s) {
+static char *escape_field(const char *s) {
         char *escaped = malloc(4 * strlen(s) + 1), *p = escaped;
 
         for (; escaped && *s; s++)
@@ -96,7 +134,7 @@ int statmount_is_there(uint64_t unique_id, uint64_t id) {
         Reply m = { 0 };
         int r;
 
-        r = call(unique_id, MNT_BASIC, 0, &m);
+        r = call_statmount(unique_id, MNT_BASIC, 0, &m);
         if (r == -ENOENT)
                 return 0;
         return r < 0 ? r : m.old_id == id;
@@ -112,16 +150,16 @@ int statmount_read_line(uint64_t unique_id, bool with_source, char **ret) {
         m = calloc(1, sizeof(*m));
         if (!m)
                 return -ENOMEM;
-        r = call(unique_id, mask, MNT_OPTS, m);
+        r = call_statmount(unique_id, mask, MNT_OPTS, m);
         if (r < 0)
                 return r;
         options = m->mask & MNT_OPTS ? m->text + m->options : "";
         if (!shows_labels(options))
                 return -EOPNOTSUPP;
 
-        root = escape(m->text + m->root);
-        point = escape(m->text + m->point);
-        source = escape(with_source ? m->text + m->source : "none");
+        root = escape_field(m->text + m->root);
+        point = escape_field(m->text + m->point);
+        source = escape_field(with_source ? m->text + m->source : "none");
         if (!root || !point || !source)
                 return -ENOMEM;
         *ret = strdup_printf(

@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "basic/string-util.h"
 
-/* One mount, by statmount(2), Linux 6.8, instead of the whole mount table. */
+/* One mount, by itself: which one a descriptor is on, statx(2), and what the kernel says of it, statmount(2)
+ * of Linux 6.8, instead of the whole mount table. */
+
+/* The mount that fd is on, by statx(2). STATX_MNT_ID: Linux 5.8. Causes no network request. */
+int mount_identify(int fd, uint64_t *ret_mount_id, bool *ret_is_mount) _warn_unused_;
+/* Its unique id too, which no other mount gets until the next boot (STATX_MNT_ID_UNIQUE: Linux 6.8); 0 if the
+ * kernel has none. */
+int mount_identify_unique(int fd, uint64_t *ret_mount_id, uint64_t *ret_unique_id) _warn_unused_;
 
 /* The mount with the unique id (statx(2), STATX_MNT_ID_UNIQUE) as a line of proc_pid_mountinfo(5), with its id in id. Says
  * "none" for the source unless with_source is set (STATMOUNT_SB_SOURCE, Linux 6.13). Of the options of the mount it has ro and

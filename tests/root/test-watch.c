@@ -9,9 +9,9 @@
 #include <glib/gstdio.h>
 
 #include "wire/protocol.h"
-#include "mount/mount-id.h"
 #include "mount/mount-note.h"
 #include "mount/mount-table.h"
+#include "mount/statmount.h"
 #include "operation.h"
 
 /* The mount table's changes, as the worker tells them. */
