@@ -5,7 +5,7 @@
 
 #include "model/limits.h"
 #include "mount/detached.h"
-#include "mount/read-back.h"
+#include "mount/mount-state.h"
 #include "mount/stage-namespace.h"
 #include "mount/stage.h"
 #include "mount/superblock.h"

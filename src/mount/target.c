@@ -8,7 +8,7 @@
 #include "basic/open-util.h"
 #include "basic/path-util.h"
 #include "model/request.h"
-#include "mount/health.h"
+#include "mount/mount-state.h"
 #include "mount/mount-table.h"
 #include "mount/target.h"
 

@@ -3,7 +3,7 @@
 
 #include "basic/log.h"
 #include "label/selinux.h"
-#include "mount/health.h"
+#include "mount/mount-state.h"
 #include "worker/check.h"
 #include "worker/files.h"
 #include "worker/observe.h"

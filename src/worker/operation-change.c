@@ -4,7 +4,7 @@
 #include "basic/log.h"
 #include "basic/time-util.h"
 #include "label/selinux.h"
-#include "mount/health.h"
+#include "mount/mount-state.h"
 #include "mount/superblock.h"
 #include "worker/check.h"
 #include "worker/files.h"

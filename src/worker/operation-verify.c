@@ -5,7 +5,7 @@
 #include "basic/log.h"
 #include "label/entry.h"
 #include "label/selinux.h"
-#include "mount/health.h"
+#include "mount/mount-state.h"
 #include "mount/mount-table.h"
 #include "worker/files.h"
 #include "worker/observe.h"

@@ -3,7 +3,7 @@
 
 #include "basic/log.h"
 #include "model/limits.h"
-#include "mount/health.h"
+#include "mount/mount-state.h"
 #include "wire/peer.h"
 #include "wire/protocol.h"
 #include "worker/operations.h"

@@ -9,8 +9,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "mount/mount-state.h"
 #include "mount/on-disk.h"
-#include "mount/read-back.h"
 #include "mount/superblock.h"
 #include "volumes.h"
 
