@@ -7,8 +7,13 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include <libmount.h>
+
+#include "mount/loop-device.h"
 #include "mount/stage-namespace.h"
 #include "mount/statmount.h"
+
+DEFINE_CLEANUP_FUNC(struct libmnt_context *, mnt_free_context);
 
 /* Devices, loop devices, the staging directory, the mount table, and the helpers of libmount. */
 static const char *const kept[] = { "dev", "proc", "run", "sys", "usr" };
@@ -20,7 +25,7 @@ static int clone_mount(int parent, const char *path) {
         return tree < 0 ? -errno : tree;
 }
 
-static int keep(int host_root, int root, const char *name) {
+static int keep_mount(int host_root, int root, const char *name) {
         _cleanup_close_ int fd = -EBADF, tree = -EBADF;
         bool is_mount;
         uint64_t id;
@@ -41,7 +46,7 @@ static int keep(int host_root, int root, const char *name) {
 }
 
 /* In a copy of the host's namespace, of which everything else is dropped. */
-static int build(const char *directory) {
+static int build_namespace(const char *directory) {
         _cleanup_close_ int host_root = -EBADF, root = -EBADF;
 
         if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
@@ -55,7 +60,7 @@ static int build(const char *directory) {
         if (move_mount(root, "", AT_FDCWD, directory, MOVE_MOUNT_F_EMPTY_PATH) < 0)
                 return -errno;
         for (size_t i = 0; i < ELEMENTSOF(kept); i++) {
-                int r = keep(host_root, root, kept[i]);
+                int r = keep_mount(host_root, root, kept[i]);
 
                 if (r < 0)
                         return r;
@@ -73,7 +78,7 @@ static _Noreturn void run_builder(const char *directory, int fd, pid_t parent) {
         (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != parent)
                 _exit(EXIT_FAILURE);
-        r = unshare(CLONE_NEWNS) < 0 ? -errno : build(directory);
+        r = unshare(CLONE_NEWNS) < 0 ? -errno : build_namespace(directory);
         if (write(fd, &r, sizeof(r)) == sizeof(r))
                 (void) pause();
         _exit(EXIT_FAILURE);
@@ -133,4 +138,87 @@ int stage_namespace_enter(int namespace, int *ret_host) {
 
 int stage_namespace_leave(int host) {
         return setns(host, CLONE_NEWNS) < 0 ? -errno : 0;
+}
+
+/* The context is quoted for the kernel, which would take "c2" of an unquoted "c1,c2" for an option. It
+ * contains neither quotes nor backslashes: context_canonicalize() has checked it. */
+static int build_options(const StageSpec *spec, char **ret) {
+        const char *const own[] = { "nosuid", "nodev", spec->read_only ? "ro" : "rw" };
+        _cleanup_strv_ char **options = NULL;
+        int r;
+
+        r = stage_spec_options(spec, &options);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < ELEMENTSOF(own); i++) {
+                r = strv_extend(&options, own[i]);
+                if (r < 0)
+                        return r;
+        }
+        if (!isempty(spec->context)) {
+                r = strv_consume(&options, strdup_printf("context=\"%s\"", spec->context));
+                if (r < 0)
+                        return r;
+        }
+
+        *ret = strv_join(options, ",");
+        return *ret ? 0 : -ENOMEM;
+}
+
+static int mount_failure(const StageSpec *spec, struct libmnt_context *context, int status, int *ret_errno,
+                         Failure *f) {
+        _cleanup_free_ char *escaped = NULL;
+        char text[EXPLANATION_MAX] = "";
+
+        (void) mnt_context_get_excode(context, status, text, sizeof(text));
+        if (isempty(text))
+                (void) snprintf(text, sizeof(text), "no explanation");
+        if (!mnt_context_helper_executed(context)) {
+                *ret_errno = mnt_context_syscall_called(context) ? mnt_context_get_syscall_errno(context) : -status;
+                return stage_spec_failure(spec, text, *ret_errno, f);
+        }
+        *ret_errno = 0;
+        escaped = string_escape(text, EXPLANATION_MAX);
+        if (!escaped)
+                return -ENOMEM;
+        return failure_set(f, FAILURE_MOUNT_FAILED,
+                           "Mounting %s by mount.%s failed with status %i: %s. See the journal for its output.",
+                           spec->source->name, spec->source->fs->name, mnt_context_get_helper_status(context),
+                           escaped);
+}
+
+int libmount_mount(const StageSpec *spec, int *ret_errno, Failure *f) {
+        _cleanup_(mnt_free_contextp) struct libmnt_context *context = mnt_new_context();
+        _cleanup_free_ char *options = NULL, *loop = NULL;
+        _cleanup_close_ int loop_fd = -EBADF;
+        int r;
+
+        assert(spec && spec->source);
+        assert(ret_errno);
+
+        if (!context)
+                return -ENOMEM;
+        r = build_options(spec, &options);
+        if (r < 0)
+                return r;
+        if (spec->source->is_image) {
+                r = image_open_loop(spec->source, spec->staging->locks, spec->read_only, &loop_fd, &loop, f);
+                if (r != 0)
+                        return r;
+        }
+        r = mnt_context_set_optsmode(context, MNT_OMODE_NOTAB)
+                ?: mnt_context_disable_mtab(context, 1)
+                /* A device that turns out to be read-only is an error, not a read-only mount. */
+                ?: mnt_context_enable_rwonly_mount(context, !spec->read_only)
+                ?: mnt_context_set_source(context, loop ?: spec->source->path)
+                ?: mnt_context_set_target(context, spec->staging->directory)
+                ?: mnt_context_set_fstype(context, spec->source->fs->name)
+                ?: mnt_context_set_options(context, options);
+        if (r < 0)
+                return r;
+
+        r = mnt_context_mount(context);
+        if (r != 0 || mnt_context_get_status(context) != 1)
+                return mount_failure(spec, context, r, ret_errno, f);
+        return 0;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "basic/cleanup.h"
+#include "mount/stage-source.h"
 
-/* Mount namespaces to stage in. A copy of the host's costs as much as there are mounts; so the worker makes one with few
- * mounts when it starts, and children copy that. */
+/* The second way to stage: in a mount namespace, by libmount. A copy of the host's namespace costs as much as
+ * there are mounts; so the worker makes one with few mounts when it starts, and children copy that. */
 
 /* A namespace with the caller's root directory and, where they are mounts, /dev, /proc, /run, /sys and /usr, without what
  * is mounted beneath. directory is where it is built: it may be empty, and only root may reach it. *ret is a descriptor of
@@ -16,3 +16,9 @@ int stage_namespace_make(const char *directory, int *ret) _warn_unused_;
  * end. Return 0 or a negative errno. */
 int stage_namespace_enter(int namespace, int *ret_host) _warn_unused_;
 int stage_namespace_leave(int host) _warn_unused_;
+
+/* Mounts on spec's directory, in whatever namespace the caller is in, by libmount: mount(2), or the helper
+ * mount.TYPE. An image is mounted over a loop device, which is detached with the mount. fstab and utab are
+ * not used. Returns 0, a negative errno, or MOUNT_FAILED with *ret_errno filled: 0 if a helper failed,
+ * which has said why on its standard error. */
+int libmount_mount(const StageSpec *spec, int *ret_errno, Failure *f) _warn_unused_;

@@ -3,11 +3,10 @@
 
 #include "mount/source.h"
 
-/* How a volume is to be mounted, and the two ways in which the kernel is asked for it.
- *
- * A file system context, fsopen(2): the mount is in no namespace until it is published, and the kernel says
- * in words why it can't be made. libmount: where the type has a helper, mount.TYPE, or is none of those that
- * were seen to work the other way. */
+/* How a volume is to be mounted, and the first of the two ways in which the kernel is asked for it: a file
+ * system context, fsopen(2). The mount is in no namespace until it is published, and the kernel says in words
+ * why it can't be made. The other way (stage-namespace.h) is for types that have a helper, mount.TYPE, or are
+ * none of those that were seen to work this way. */
 
 /* The means with which a worker stages. */
 typedef struct Staging {
@@ -35,13 +34,17 @@ typedef struct StageSpec {
 int stage_spec_options(const StageSpec *spec, char ***ret) _warn_unused_;
 
 /* Fills f with MOUNT_FAILED: what the kernel or libmount said, the errno (0: none), and what to do. text is
- * escaped here. Returns MOUNT_FAILED, or -ENOMEM, also if that is the errno: it says nothing of the volume.
- */
+ * escaped here, up to EXPLANATION_MAX characters of it. Returns MOUNT_FAILED, or -ENOMEM, also if that is the
+ * errno: it says nothing of the volume. */
 int stage_spec_failure(const StageSpec *spec, const char *text, int number, Failure *f) _warn_unused_;
+enum { EXPLANATION_MAX = 1024 };
 
-/* Whether a type is mounted by a file system context: those that were seen to work, on Linux 6.1, 6.12 and
- * 6.18. */
-bool fs_context_takes(const char *fs_type, bool with_context);
+/* Whether libmount would mount the type of file system by a helper, mount.TYPE. */
+bool stage_uses_helper(const char *fs_type);
+
+/* Whether spec is mounted by a file system context: if the worker may, if the type is one that was seen to
+ * work, on Linux 6.1, 6.12 and 6.18, and if it has no helper. */
+bool fs_context_takes(const StageSpec *spec);
 
 /* Whether this kernel can do it: a tmpfs is made. */
 bool fs_context_is_supported(void);
@@ -53,12 +56,3 @@ bool fs_context_is_supported(void);
  */
 int fs_context_mount(const StageSpec *spec, bool exclusive, int *ret_tree, char **ret_source, int *ret_errno,
                      Failure *f) _warn_unused_;
-
-/* Whether libmount would mount the type of file system by a helper, mount.TYPE. */
-bool attach_uses_helper(const char *fs_type);
-
-/* Mounts on spec's directory, in whatever namespace the caller is in, by libmount: mount(2), or the helper
- * mount.TYPE. An image is mounted over a loop device, which is detached with the mount. fstab and utab are
- * not used. Returns 0, a negative errno, or MOUNT_FAILED with *ret_errno filled: 0 if a helper failed,
- * which has said why on its standard error. */
-int attach_file_system(const StageSpec *spec, int *ret_errno, Failure *f) _warn_unused_;

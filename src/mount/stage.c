@@ -10,13 +10,6 @@
 #include "mount/stage.h"
 #include "mount/superblock.h"
 
-/* Returns a descriptor of a copy of the mount that fd is on. */
-static int detach(int fd) {
-        int tree = open_tree(fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
-
-        return tree < 0 ? -errno : tree;
-}
-
 /* In the staging namespace: mounts, or attaches a detached mount. From here on the mount is used by
  * descriptor, as its directory goes with the namespace. */
 static int attach_and_detach(const StageSpec *spec, int tree, int *ret_tree, MountOutcome *ret, int *ret_errno,
@@ -32,7 +25,7 @@ static int attach_and_detach(const StageSpec *spec, int tree, int *ret_tree, Mou
         if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
                 return -errno;
         if (tree < 0) {
-                r = attach_file_system(spec, ret_errno, f);
+                r = libmount_mount(spec, ret_errno, f);
                 if (r != 0)
                         return r;
         } else if (move_mount(tree, "", AT_FDCWD, spec->staging->directory, MOVE_MOUNT_F_EMPTY_PATH) < 0)
@@ -50,9 +43,9 @@ static int attach_and_detach(const StageSpec *spec, int tree, int *ret_tree, Mou
         r = read_back_mount(fd, "", &o);
         if (r < 0)
                 return r;
-        detached = detach(fd);
+        detached = open_tree(fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
         if (detached < 0)
-                return detached;
+                return -errno;
 
         *ret_tree = TAKE_FD(detached);
         *ret = TAKE_STRUCT(o);
@@ -67,7 +60,7 @@ static int stage_in_namespace(const StageSpec *spec, int tree, int *ret_tree, Mo
 
         /* mount.nfs(8) and its like may want anything of the host. */
         r = stage_namespace_enter(
-                tree < 0 && attach_uses_helper(spec->source->fs->name) ? -EBADF : spec->staging->namespace, &host);
+                tree < 0 && stage_uses_helper(spec->source->fs->name) ? -EBADF : spec->staging->namespace, &host);
         if (r < 0)
                 return r;
         r = attach_and_detach(spec, tree, ret_tree, ret, ret_errno, f);
@@ -94,25 +87,19 @@ static int stage_by_fs_context(const StageSpec *spec, bool exclusive, int *ret_t
         return 0;
 }
 
-static bool uses_fs_context(const StageSpec *spec) {
-        return spec->staging->fs_context && fs_context_takes(spec->source->fs->name, !isempty(spec->context)) &&
-               !attach_uses_helper(spec->source->fs->name);
-}
-
 /* EINVAL has many reasons, a kernel that doesn't know the way among them: only if the same request succeeds
  * the other way it was that. Otherwise the kernel's own words count. */
-static int stage_superblock(const StageSpec *spec, bool exclusive, int *ret_tree, MountOutcome *ret, int *ret_errno,
-                            Failure *f) {
+static int stage_superblock(const StageSpec *spec, int *ret_tree, MountOutcome *ret, int *ret_errno, Failure *f) {
         _cleanup_failure_ Failure other = { 0 };
         int number = 0, r, k;
 
-        if (!uses_fs_context(spec))
+        if (!fs_context_takes(spec))
                 return stage_in_namespace(spec, -EBADF, ret_tree, ret, ret_errno, f);
-        r = stage_by_fs_context(spec, exclusive, ret_tree, ret, ret_errno, f);
+        r = stage_by_fs_context(spec, spec->alone, ret_tree, ret, ret_errno, f);
         if (r != FAILURE_MOUNT_FAILED || *ret_errno != EINVAL)
                 return r;
         /* mount(2) would share what is mounted. */
-        if (exclusive && source_is_claimed(spec->source) != 0)
+        if (spec->alone && source_is_claimed(spec->source) != 0)
                 return r;
         k = stage_in_namespace(spec, -EBADF, ret_tree, ret, &number, &other);
         if (k != 0)
@@ -154,20 +141,6 @@ static int is_of_source(const StageSpec *spec, int tree) {
         if (r < 0 || !streq_ptr(spec->superblock, found))
                 return r < 0 ? r : 0;
         return superblock_is_on_source(root, spec->source);
-}
-
-enum { ATTEMPTS = 5, ATTEMPT_USEC = 20000 };
-
-/* A superblock that is just going, or a device that somebody opens for a moment, is nobody's use of it. */
-static int stage_patiently(const StageSpec *spec, int *ret_tree, MountOutcome *ret, int *ret_errno, Failure *f) {
-        for (unsigned i = 1;; i++) {
-                int r = stage_superblock(spec, spec->alone, ret_tree, ret, ret_errno, f);
-
-                if (r != FAILURE_MOUNT_FAILED || *ret_errno != EBUSY || !spec->alone || i == ATTEMPTS)
-                        return r;
-                failure_done(f);
-                usleep(ATTEMPT_USEC);
-        }
 }
 
 /* Fills f if the superblock is mounted somewhere with another context, which the kernel's EINVAL doesn't
@@ -217,7 +190,7 @@ static int shared_failure(const StageSpec *spec, const MountFact *fact, Failure 
 
 /* Compares what was asked for with what the kernel did. libmount leaves the context out where libselinux
  * considers SELinux disabled. */
-static int check_outcome(const StageSpec *spec, const MountFact *fact, Failure *f) {
+static int check_staged(const StageSpec *spec, const MountFact *fact, Failure *f) {
         if (!isempty(fact->context) && !streq(fact->context, spec->context))
                 return shared_failure(spec, fact, f);
         if (!isempty(spec->context) && (fact->seclabel || isempty(fact->context)))
@@ -234,7 +207,7 @@ static int check_outcome(const StageSpec *spec, const MountFact *fact, Failure *
 
 /* The kernel says only EINVAL or EBUSY. Replaces f if another mount is the reason. Returns 0 if none is, a
  * negative errno, CONTEXT_CONFLICT, BUSY or MOUNT_FAILED. */
-static int explain_failure(const StageSpec *spec, int number, Failure *f) {
+static int explain_refusal(const StageSpec *spec, int number, Failure *f) {
         _cleanup_free_ char *target = NULL;
         MountFact *mounts;
         size_t n;
@@ -263,6 +236,7 @@ static int explain_failure(const StageSpec *spec, int number, Failure *f) {
 }
 
 int stage_mount(const StageSpec *spec, int *ret_tree, MountOutcome *ret, Failure *f) {
+        enum { ATTEMPTS = 5, ATTEMPT_USEC = 20000 };
         _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
         StageSpec superblock = *spec;
         _cleanup_close_ int tree = -EBADF;
@@ -277,11 +251,19 @@ int stage_mount(const StageSpec *spec, int *ret_tree, MountOutcome *ret, Failure
                         return r;
                 superblock.read_only = r == 0;
         }
-        r = stage_patiently(&superblock, &tree, &o, &number, f);
+        for (unsigned i = 1;; i++) {
+                r = stage_superblock(&superblock, &tree, &o, &number, f);
+                /* A superblock that is just going, or a device that somebody opens for a moment, is nobody's
+                 * use of it. */
+                if (r != FAILURE_MOUNT_FAILED || number != EBUSY || !spec->alone || i == ATTEMPTS)
+                        break;
+                failure_done(f);
+                usleep(ATTEMPT_USEC);
+        }
         if (r < 0)
                 return r;
         if (r > 0) {
-                k = explain_failure(spec, number, f);
+                k = explain_refusal(spec, number, f);
                 return k != 0 ? k : r;
         }
 
@@ -292,7 +274,7 @@ int stage_mount(const StageSpec *spec, int *ret_tree, MountOutcome *ret, Failure
                 return failure_set(f, FAILURE_MOUNT_FAILED,
                                    "%s: another device was mounted than the one that was checked: try again.",
                                    spec->source->name);
-        r = check_outcome(spec, &o.fact, f);
+        r = check_staged(spec, &o.fact, f);
         if (r != 0)
                 return r;
         r = attributes_set(tree, spec->options, spec->read_only);
@@ -349,7 +331,7 @@ static int mount_once_more(const StageSpec *spec, const Target *share, int *ret_
         struct stat once_more, shared;
         int number = 0, r;
 
-        if (spec->source->fs->source != SOURCE_BLOCK || spec->read_only || spec->swaps || !uses_fs_context(spec))
+        if (spec->source->fs->source != SOURCE_BLOCK || spec->read_only || spec->swaps || !fs_context_takes(spec))
                 return 0;
         r = stage_by_fs_context(spec, false, &tree, &o, &number, &f);
         if (r != 0)
@@ -380,9 +362,9 @@ int stage_share(const StageSpec *spec, const Target *share, int *ret_tree, Mount
         if (r < 0)
                 return r;
         if (r == 0) {
-                clone = detach(share->fd);
+                clone = open_tree(share->fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
                 if (clone < 0)
-                        return clone;
+                        return -errno;
                 r = stage_in_namespace(spec, clone, &tree, &o, &number, f);
                 clone = fd_close(clone);
                 if (r != 0)

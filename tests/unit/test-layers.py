@@ -141,7 +141,6 @@ FOR_TESTS = {
     "unit/test-idmap.c": ["idmap_swap_map"],
     "unit/test-fingerprint.c": ["fingerprint_of_ext", "fingerprint_of_btrfs", "fingerprint_of_xfs", "xfs_find_log"],
     "root/support.c": ["loop_attach"],
-    "unit/test-stage-spec.c": ["stage_spec_failure", "stage_spec_options"],
     "unit/test-store.c": ["store_commit"],
 }
 
