@@ -6,11 +6,12 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include <blkid/blkid.h>
+
 #include "basic/open-util.h"
 #include "basic/path-util.h"
 #include "mount/device.h"
 #include "mount/on-disk.h"
-#include "mount/probe.h"
 #include "mount/source.h"
 
 /* A path that is a source is opened with O_PATH: what is checked is what the descriptor is of.
@@ -60,22 +61,6 @@ static int path_failure(const char *source, int error, Failure *f) {
         }
 }
 
-static int read_path(int fd, char **ret) {
-        _cleanup_free_ char *link = strdup_printf("/proc/self/fd/%i", fd);
-        char buffer[4096];
-        ssize_t n;
-
-        if (!link)
-                return -ENOMEM;
-        n = readlink(link, buffer, sizeof(buffer));
-        if (n < 0)
-                return -errno;
-        if ((size_t) n == sizeof(buffer))
-                return -ENAMETOOLONG;
-        *ret = strndup(buffer, (size_t) n);
-        return *ret ? 0 : -ENOMEM;
-}
-
 static int outside_dev_failure(const char *source, Failure *f) {
         return failure_set_about(
                 f, FAILURE_PATH_NOT_ALLOWED, source,
@@ -114,18 +99,9 @@ static int open_in_dev(const char *source, const char *relative, int *ret_fd, st
         return 0;
 }
 
-/* An automount is mounted when it is opened as a directory; a name that is none is looked at. */
-static int open_name(int fd, const char *name, bool is_last) {
-        int next = is_last ? -1 : openat(fd, name, O_PATH | O_NOFOLLOW | O_DIRECTORY | O_CLOEXEC);
-
-        if (is_last || (next < 0 && errno == ENOTDIR))
-                next = openat(fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-        return next < 0 ? -errno : next;
-}
-
 /* One name after the other, so that each directory is known and none is reached by a link. *ret_changed:
  * the first one that others can change, or NULL. */
-static int walk(const char *source, int *ret_fd, struct stat *ret_stat, char **ret_changed, Failure *f) {
+static int open_by_names(const char *source, int *ret_fd, struct stat *ret_stat, char **ret_changed, Failure *f) {
         _cleanup_close_ int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
         _cleanup_free_ char *changed = NULL;
         struct stat st = { 0 };
@@ -134,15 +110,22 @@ static int walk(const char *source, int *ret_fd, struct stat *ret_stat, char **r
                 return -errno;
         for (const char *end = source; *end;) {
                 _cleanup_free_ char *path = NULL;
-                int next;
+                const char *name;
+                int next = -EBADF;
 
                 end += 1 + strcspn(end + 1, "/");
                 path = strndup(source, (size_t) (end - source));
                 if (!path)
                         return -ENOMEM;
-                next = open_name(fd, strrchr(path, '/') + 1, !*end);
+                name = strrchr(path, '/') + 1;
+                /* An automount is mounted when it is opened as a directory; a name that is none is looked
+                 * at. */
+                if (*end)
+                        next = openat(fd, name, O_PATH | O_NOFOLLOW | O_DIRECTORY | O_CLOEXEC);
+                if (!*end || (next < 0 && errno == ENOTDIR))
+                        next = openat(fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
                 if (next < 0)
-                        return path_failure(source, next, f);
+                        return path_failure(source, -errno, f);
                 close(fd);
                 fd = next;
 
@@ -171,7 +154,7 @@ static int open_in_roots(const char *source, const Settings *settings, int *ret_
                 return failure_set_about(
                         f, FAILURE_PATH_NOT_ALLOWED, source,
                         "Source '%s' is beneath TargetRoots=, where root in a container can change files: move the image to another directory of SourceRoots= (selvolctl config). To allow it nevertheless, set ImagesOfOthers=yes under [Worker] " SETTINGS_REMEDY);
-        r = walk(source, &fd, ret_stat, &changed, f);
+        r = open_by_names(source, &fd, ret_stat, &changed, f);
         if (r != 0)
                 return r;
         if (S_ISBLK(ret_stat->st_mode))
@@ -237,8 +220,11 @@ static int open_image(Source *s, int pinned, const struct stat *st) {
 
 static int open_local(const char *source, const Settings *settings, Source *s, Failure *f) {
         _cleanup_close_ int pinned = -EBADF;
+        _cleanup_free_ char *link = NULL;
         const char *in_dev = startswith(source, "/dev/");
+        char path[4096];
         struct stat st = { 0 };
+        ssize_t n;
         int r;
 
         if (!path_is_normalized(source))
@@ -253,33 +239,175 @@ static int open_local(const char *source, const Settings *settings, Source *s, F
         r = in_dev ? open_in_dev(source, in_dev, &pinned, &st, f) : open_in_roots(source, settings, &pinned, &st, f);
         if (r != 0)
                 return r;
-        r = read_path(pinned, &s->path);
-        if (r < 0)
-                return r;
+
+        link = strdup_printf("/proc/self/fd/%i", pinned);
+        if (!link)
+                return -ENOMEM;
+        n = readlink(link, path, sizeof(path));
+        if (n < 0)
+                return -errno;
+        if ((size_t) n == sizeof(path))
+                return -ENAMETOOLONG;
+        s->path = strndup(path, (size_t) n);
+        if (!s->path)
+                return -ENOMEM;
         r = in_dev ? open_device(s, pinned, st.st_rdev, source, settings, f) : open_image(s, pinned, &st);
         return r < 0 ? path_failure(source, r, f) : r;
 }
 
-/* Of a superblock that can't be read mounting tells. */
-static int check_ext_options(const Source *s, const Settings *settings, Failure *f) {
-        uint8_t superblock[EXT_SUPERBLOCK_SIZE];
+/* --- what it holds, found by libblkid --- */
 
-        if (!ext_is_type(s->fs->name) ||
-            pread(s->fd, superblock, sizeof(superblock), EXT_SUPERBLOCK_OFFSET) != (ssize_t) sizeof(superblock))
+/* libmount's own search doesn't tell what it could not read from what holds nothing, and who believes the
+ * latter makes a file system. */
+
+/* Where nearly all file systems and RAIDs have their signatures. */
+enum { PROBED_HEAD = 264 * 1024, PROBED_TAIL = 512 * 1024 };
+
+/* Of blkid_do_safeprobe(), which has names for them only since libblkid 2.39; otherwise it returns a
+ * negative errno, or -1. */
+enum { PROBE_NOTHING = 1, PROBE_FAILED = -1, PROBE_AMBIVALENT = -2 };
+
+DEFINE_CLEANUP_FUNC(blkid_probe, blkid_free_probe);
+
+static int copy_value(blkid_probe p, const char *name, char **ret) {
+        const char *value;
+
+        if (blkid_probe_lookup_value(p, name, &value, NULL) < 0)
                 return 0;
-        return ext_options_check(superblock, settings, s->fs, s->name, f);
+        *ret = strdup(value);
+        return *ret ? 0 : -ENOMEM;
 }
 
-/* The kernel would write to the other devices, too, which nobody has checked: it finds them by the UUID
- * that this one names. */
-static int check_btrfs_devices(const Source *s, Failure *f) {
-        uint64_t n;
+static int search_once(blkid_probe p, char **ret_type, char **ret_table) {
         int r;
 
-        if (!streq(s->fs->name, "btrfs"))
+        errno = 0;
+        r = blkid_do_safeprobe(p);
+        if (r == PROBE_NOTHING)
                 return 0;
-        r = btrfs_count_devices_on_disk(s->fd, &n);
-        if (r < 0 || n <= 1)
+        if (r == PROBE_AMBIVALENT)
+                return 1;
+        if (r == PROBE_FAILED)
+                return errno > 0 ? -errno : -EIO;
+        if (r < 0)
+                return r;
+        r = copy_value(p, "TYPE", ret_type);
+        return r < 0 || *ret_type ? r : copy_value(p, "PTTYPE", ret_table);
+}
+
+/* Looks for all types that there are: *ret_type is that of the file system or, without one, *ret_table that
+ * of the partitions, "gpt" for instance; both are NULL if there is nothing, and all was read. The offset of
+ * fd changes. Returns 0; 1 if there are signatures of several file systems; or a negative errno: that of the
+ * read that failed, or -ENOMEM. */
+static int search_twice(int fd, char **ret_type, char **ret_table) {
+        _cleanup_(blkid_free_probep) blkid_probe p = blkid_new_probe();
+        off_t end;
+        int r;
+
+        if (!p)
+                return -ENOMEM;
+        /* libblkid looks for signatures in about forty places near both ends, one read after the other, and
+         * the cache of a device that is not open elsewhere is empty. Two large reads are faster, above all on
+         * network storage. */
+        end = lseek(fd, 0, SEEK_END);
+        (void) posix_fadvise(fd, 0, PROBED_HEAD, POSIX_FADV_WILLNEED);
+        if (end > PROBED_TAIL)
+                (void) posix_fadvise(fd, end - PROBED_TAIL, PROBED_TAIL, POSIX_FADV_WILLNEED);
+        errno = 0;
+        if (blkid_probe_set_device(p, fd, 0, 0) < 0)
+                return errno > 0 ? -errno : -EIO;
+
+        if (blkid_probe_enable_superblocks(p, 1) < 0 || blkid_probe_set_superblocks_flags(p, BLKID_SUBLKS_TYPE) < 0)
+                return -ENOMEM;
+        r = search_once(p, ret_type, ret_table);
+        if (r != 0 || *ret_type)
+                return r;
+        /* A file system whose values libblkid has no memory for is none to it: nothing is believed if it is
+         * found twice. What was read for the first search serves the second. */
+        blkid_reset_probe(p);
+        if (blkid_probe_enable_partitions(p, 1) < 0)
+                return -ENOMEM;
+        return search_once(p, ret_type, ret_table);
+}
+
+/* source: escaped. */
+static int find_type(int fd, const char *source, char **ret, Failure *f) {
+        _cleanup_free_ char *fs_type = NULL, *partition_table = NULL;
+        int r;
+
+        r = search_twice(fd, &fs_type, &partition_table);
+        if (r == -ENOMEM)
+                return r;
+        /* Only a search that has read all that it looks for finds nothing. */
+        if (r < 0)
+                return failure_set(
+                        f, FAILURE_MOUNT_FAILED,
+                        "Source '%s' could not be read (%s), so that it is not known what it holds: check the device, the kernel's log says more (journalctl -k).",
+                        source, strerrorname_np(-r));
+        if (r > 0)
+                return failure_set(
+                        f, FAILURE_INVALID_VOLUME,
+                        "Source '%s' carries the signatures of several file systems: remove the wrong one with wipefs(8).",
+                        source);
+        if (partition_table)
+                return failure_set(f, FAILURE_INVALID_VOLUME,
+                                   "Source '%s' has no file system, but partitions (%s): pass one of those.", source,
+                                   partition_table);
+        if (!fs_type)
+                return failure_set(f, FAILURE_INVALID_VOLUME,
+                                   "Source '%s' has no file system: make one, e.g. with mkfs.ext4(8).", source);
+        *ret = TAKE_PTR(fs_type);
+        return 0;
+}
+
+/* Finds the type of a device or image, open for reading, whose path is source: as source_open() has it of
+ * fs_type and search. *ret belongs to the settings. The offset of fd changes. Returns as source_open(). */
+static int probe_type(int fd, const char *source, const char *fs_type, bool search, const Settings *settings,
+                      const FileSystem **ret, Failure *f) {
+        _cleanup_free_ char *name = string_escape(source, 200), *found = NULL;
+        int r;
+
+        if (!name)
+                return -ENOMEM;
+        if (search || isempty(fs_type) || magic_is_missing(fd, fs_type)) {
+                r = find_type(fd, name, &found, f);
+                if (r != 0)
+                        return r;
+                assert(found);
+                if (isempty(fs_type))
+                        fs_type = found;
+                else if (!streq(fs_type, found) && !(ext_is_type(fs_type) && ext_is_type(found)))
+                        return failure_set(f, FAILURE_INCOMPATIBLE,
+                                           "Source '%s' has a file system of type %s, not %s.", name, found, fs_type);
+        }
+
+        *ret = settings_file_system(settings, fs_type);
+        if (!*ret)
+                return failure_set(
+                        f, FAILURE_TYPE_NOT_ALLOWED,
+                        "File system type '%s' is not allowed. To allow it, add a section [FileSystem %s] " SETTINGS_REMEDY,
+                        fs_type, fs_type);
+        if ((*ret)->source != SOURCE_BLOCK)
+                return failure_set(f, FAILURE_INVALID_VOLUME,
+                                   "Source '%s' is a device or image, which this type of file system does not take.",
+                                   name);
+        return 0;
+}
+
+/* Refuses what a superblock asks for by itself. Mounting tells of one that can't be read. */
+static int check_superblock(const Source *s, const Settings *settings, Failure *f) {
+        uint8_t superblock[EXT_SUPERBLOCK_SIZE];
+        uint64_t n;
+
+        if (ext_is_type(s->fs->name)) {
+                if (pread(s->fd, superblock, sizeof(superblock), EXT_SUPERBLOCK_OFFSET) !=
+                    (ssize_t) sizeof(superblock))
+                        return 0;
+                return ext_options_check(superblock, settings, s->fs, s->name, f);
+        }
+        /* The kernel would write to the other devices of a btrfs, too, which nobody has checked: it finds
+         * them by the UUID that this one names. */
+        if (!streq(s->fs->name, "btrfs") || btrfs_count_devices_on_disk(s->fd, &n) < 0 || n <= 1)
                 return 0;
         return failure_set(
                 f, FAILURE_NOT_SUPPORTED,
@@ -339,10 +467,7 @@ int source_open(const char *source, const char *fs_type, bool search, const Sett
         s.name = string_escape(s.path, 200);
         if (!s.name)
                 return -ENOMEM;
-        r = check_ext_options(&s, settings, f);
-        if (r != 0)
-                return r;
-        r = check_btrfs_devices(&s, f);
+        r = check_superblock(&s, settings, f);
         if (r != 0)
                 return r;
         *ret = s;
