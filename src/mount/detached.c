@@ -10,7 +10,7 @@
 
 enum { BTRFS_SUBVOLUME_INODE = 256 };
 
-static int set_attributes(int tree, uint64_t flags, uint64_t cleared) {
+static int change_attributes(int tree, uint64_t flags, uint64_t cleared) {
         struct mount_attr attr = { .attr_set = flags, .attr_clr = cleared };
 
         return mount_setattr(tree, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0 ? -errno : 0;
@@ -33,14 +33,14 @@ int attributes_set(int tree, char *const *options, bool read_only) {
                         flags |= attributes[i].flag;
         if ((flags & MOUNT_ATTR__ATIME) == MOUNT_ATTR__ATIME)
                 flags &= ~(uint64_t) MOUNT_ATTR_NOATIME;
-        return set_attributes(tree, flags,
-                              MOUNT_ATTR_NOEXEC | MOUNT_ATTR__ATIME | MOUNT_ATTR_NODIRATIME | MOUNT_ATTR_NOSYMFOLLOW |
-                                      MOUNT_ATTR_RDONLY);
+        return change_attributes(tree, flags,
+                                 MOUNT_ATTR_NOEXEC | MOUNT_ATTR__ATIME | MOUNT_ATTR_NODIRATIME |
+                                         MOUNT_ATTR_NOSYMFOLLOW | MOUNT_ATTR_RDONLY);
 }
 
 int attributes_set_read_only(int tree, bool read_only) {
         assert(tree >= 0);
-        return set_attributes(tree, read_only ? MOUNT_ATTR_RDONLY : 0, read_only ? 0 : MOUNT_ATTR_RDONLY);
+        return change_attributes(tree, read_only ? MOUNT_ATTR_RDONLY : 0, read_only ? 0 : MOUNT_ATTR_RDONLY);
 }
 
 static void clone_done(Clone *c) {
@@ -58,8 +58,8 @@ int clone_open(int fd, CloneMode mode, Clone *ret) {
         c.tree = open_tree(fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
         if (c.tree < 0)
                 return -errno;
-        r = set_attributes(c.tree, MOUNT_ATTR_NOATIME | (mode == CLONE_READ_ONLY ? MOUNT_ATTR_RDONLY : 0),
-                           MOUNT_ATTR__ATIME | (mode == CLONE_WRITABLE ? MOUNT_ATTR_RDONLY : 0));
+        r = change_attributes(c.tree, MOUNT_ATTR_NOATIME | (mode == CLONE_READ_ONLY ? MOUNT_ATTR_RDONLY : 0),
+                              MOUNT_ATTR__ATIME | (mode == CLONE_WRITABLE ? MOUNT_ATTR_RDONLY : 0));
         if (r < 0)
                 return r;
         c.root = openat(c.tree, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -117,14 +117,14 @@ static int changed_failure(Failure *f, const Target *target) {
 /* By its descriptor, wherever it is, if it was not unmounted already. That keeps it busy, so it is
  * detached, and goes with the descriptor. Needs no memory: a mount that stayed visible would be nobody's
  * once its note is removed. */
-static int withdraw(int tree) {
+static int withdraw_mount(int tree) {
         char path[sizeof("/proc/self/fd/-2147483648")];
 
         (void) snprintf(path, sizeof(path), "/proc/self/fd/%i", tree);
         return umount2(path, MNT_DETACH) < 0 && errno != EINVAL ? -errno : 0;
 }
 
-static bool is_at(int tree, uint64_t id, const char *path) {
+static bool mount_is_at(int tree, uint64_t id, const char *path) {
         _cleanup_(mount_table_freep) MountTable *table = NULL;
         const Mount *m;
 
@@ -134,25 +134,10 @@ static bool is_at(int tree, uint64_t id, const char *path) {
         return m && streq(m->target, path);
 }
 
-/* The directory may have been moved before it was mounted on, which the kernel is not asked to notice; from
- * then on it can't be, but what is above it can. */
-static int check_published(int tree, const Target *target, uint64_t id, Failure *f) {
-        int r, k;
-
-        r = target_leads_to(target, id);
-        /* It may be there all the same, beneath another mount. */
-        if (r > 0 || is_at(tree, id, target->path))
-                return 0;
-        k = withdraw(tree);
-        if (r < 0 || k < 0)
-                return r < 0 ? r : k;
-        return changed_failure(f, target);
-}
-
 int publish_mount(int tree, const Target *target, bool (*is_canceled)(void *userdata), void *userdata,
                   MountOutcome *outcome, Failure *f) {
         uint64_t id;
-        int r;
+        int r, k;
 
         assert(tree >= 0);
         assert(target);
@@ -179,9 +164,16 @@ int publish_mount(int tree, const Target *target, bool (*is_canceled)(void *user
                 return -errno;
         }
 
-        r = check_published(tree, target, id, f);
-        if (r != 0)
-                return r;
+        /* The directory may have been moved before it was mounted on, which the kernel is not asked to
+         * notice; from then on it can't be, but what is above it can. The mount may be there all the same,
+         * beneath another one. */
+        r = target_leads_to(target, id);
+        if (r <= 0 && !mount_is_at(tree, id, target->path)) {
+                k = withdraw_mount(tree);
+                if (r < 0 || k < 0)
+                        return r < 0 ? r : k;
+                return changed_failure(f, target);
+        }
         outcome->fact.mount_id = id;
         return 0;
 }

@@ -98,7 +98,7 @@ int host_find_btrfs_devices(const char *uuid, dev_t **ret, size_t *ret_n) {
 
 /* Finds the mounted btrfs that a device is part of: its UUID, as in /sys/fs/btrfs, and all its devices.
  * Returns 1, 0 if there is none, or a negative errno. */
-static int find_btrfs(dev_t device, char **ret_uuid, dev_t **ret, size_t *ret_n) {
+static int device_find_btrfs(dev_t device, char **ret_uuid, dev_t **ret, size_t *ret_n) {
         _cleanup_(closedirp) DIR *dir = opendir("/sys/fs/btrfs");
         struct dirent *entry;
 
@@ -138,7 +138,7 @@ int host_find_siblings(dev_t device, dev_t **ret, size_t *ret_n) {
 
         assert(ret && ret_n);
 
-        r = find_btrfs(device, &uuid, ret, ret_n);
+        r = device_find_btrfs(device, &uuid, ret, ret_n);
         if (r != 0)
                 return r < 0 ? r : 0;
         *ret = malloc(sizeof(dev_t));
@@ -198,7 +198,7 @@ int host_uses_device(const Settings *settings, dev_t device) {
 
         assert(settings);
 
-        r = find_btrfs(device, &uuid, &siblings, &n);
+        r = device_find_btrfs(device, &uuid, &siblings, &n);
         return r < 0 ? r : host_uses(settings, device, uuid);
 }
 

@@ -16,8 +16,9 @@ enum { LOOP_MAJOR_NUMBER = 7, ATTACH_ATTEMPTS = 64, ATTACH_PAUSE_USEC = 1000 };
 
 DEFINE_CLEANUP_FUNC(DIR *, closedir);
 
-/* Opens it, and asks the descriptor, which keeps it attached, what it is attached to: by its number alone
- * it may have become another one at any time. Returns 1 if it is attached, 0 if not, or a negative errno. */
+/* Opens it, and asks the descriptor, which keeps it attached, what it is attached to: by its number alone it
+ * may have become another one at any time. Returns 1 if it shows the whole of a file, 0 if a part, or if it
+ * is not attached, or a negative errno. */
 static int open_attached(dev_t device, int *ret_fd, char **ret_path, struct loop_info64 *ret) {
         _cleanup_free_ char *path = strdup_printf("/dev/loop%u", minor(device));
         _cleanup_close_ int fd = -EBADF;
@@ -34,13 +35,11 @@ static int open_attached(dev_t device, int *ret_fd, char **ret_path, struct loop
                 return 0;
         if (ioctl(fd, LOOP_GET_STATUS64, ret) < 0)
                 return errno == ENXIO ? 0 : -errno;
+        if (ret->lo_offset != 0 || ret->lo_sizelimit != 0)
+                return 0;
         *ret_fd = TAKE_FD(fd);
         *ret_path = TAKE_PTR(path);
         return 1;
-}
-
-static bool shows_whole(const struct loop_info64 *info) {
-        return info->lo_offset == 0 && info->lo_sizelimit == 0;
 }
 
 int loop_open(dev_t device, dev_t file_device, ino_t file_inode, int *ret_fd, char **ret_path, bool *ret_read_only) {
@@ -54,7 +53,7 @@ int loop_open(dev_t device, dev_t file_device, ino_t file_inode, int *ret_fd, ch
         r = open_attached(device, &fd, &path, &info);
         if (r <= 0)
                 return r;
-        if (info.lo_device != file_device || info.lo_inode != file_inode || !shows_whole(&info))
+        if (info.lo_device != file_device || info.lo_inode != file_inode)
                 return 0;
         *ret_fd = TAKE_FD(fd);
         *ret_path = TAKE_PTR(path);
@@ -74,8 +73,6 @@ int loop_find_image(dev_t device, dev_t *ret_file_device, ino_t *ret_file_inode)
         r = open_attached(device, &fd, &path, &info);
         if (r <= 0)
                 return r;
-        if (!shows_whole(&info))
-                return 0;
         *ret_file_device = info.lo_device;
         *ret_file_inode = info.lo_inode;
         return 1;
@@ -222,28 +219,20 @@ static int attach_image(const Source *s, int *ret_fd, char **ret_path, bool *ret
         return writable < 0 ? writable : loop_attach(writable, s->path, false, ret_fd, ret_path);
 }
 
-/* Returns 1 if there is one over the image, 0 if not, or a negative errno. */
-static int open_existing(const Source *s, int *ret_fd, char **ret_path, bool *ret_read_only) {
-        _cleanup_free_ dev_t *devices = NULL;
-        size_t n = 0;
-        int r;
-
-        r = loop_find(s->image_device, s->image_inode, &devices, &n);
-        for (size_t i = 0; r == 0 && i < n; i++)
-                r = loop_open(devices[i], s->image_device, s->image_inode, ret_fd, ret_path, ret_read_only);
-        return r;
-}
-
 int image_open_loop(const Source *s, const char *locks, bool read_only, int *ret_fd, char **ret_path, Failure *f) {
         /* Two children at the same time would both find no device. */
         _cleanup_close_ int lock = lock_image(s, locks), fd = -EBADF;
+        _cleanup_free_ dev_t *devices = NULL;
         _cleanup_free_ char *path = NULL;
         bool attached_read_only = false;
+        size_t n = 0;
         int r;
 
         if (lock < 0)
                 return lock;
-        r = open_existing(s, &fd, &path, &attached_read_only);
+        r = loop_find(s->image_device, s->image_inode, &devices, &n);
+        for (size_t i = 0; r == 0 && i < n; i++)
+                r = loop_open(devices[i], s->image_device, s->image_inode, &fd, &path, &attached_read_only);
         if (r == 0)
                 r = attach_image(s, &fd, &path, &attached_read_only);
         if (r < 0)

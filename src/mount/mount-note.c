@@ -41,30 +41,23 @@ static int lock_notes(void) {
         return TAKE_FD(fd);
 }
 
-/* Before Linux 6.8 the time stands for the unique id. */
-static int identify(int fd, uint64_t *ret_id, uint64_t *ret_unique_id) {
-        struct timespec now;
-        int r;
-
-        r = mount_identify_unique(fd, ret_id, ret_unique_id);
-        if (r < 0 || *ret_unique_id != 0)
-                return r;
-        if (clock_gettime(CLOCK_BOOTTIME, &now) < 0)
-                return -errno;
-        *ret_unique_id = (uint64_t) now.tv_sec * 1000000000 + (uint64_t) now.tv_nsec;
-        return 0;
-}
-
 int mount_note_write(int fd, MountNote *note) {
         _cleanup_close_ int lock = lock_notes();
         _cleanup_free_ char *path = NULL, *text = NULL;
+        struct timespec now;
         int r;
 
         if (lock < 0)
                 return lock;
-        r = identify(fd, &note->id, &note->unique_id);
+        r = mount_identify_unique(fd, &note->id, &note->unique_id);
         if (r < 0)
                 return r;
+        /* Before Linux 6.8 the time stands for the unique id. */
+        if (note->unique_id == 0) {
+                if (clock_gettime(CLOCK_BOOTTIME, &now) < 0)
+                        return -errno;
+                note->unique_id = (uint64_t) now.tv_sec * 1000000000 + (uint64_t) now.tv_nsec;
+        }
         path = note_path(note->id);
         text = strdup_printf("%s %" PRIu64 " %s %s %s", note->device, note->unique_id,
                              note->adopted ? "adopted" : "mounted", note->volume, note->target);
@@ -76,11 +69,21 @@ int mount_note_write(int fd, MountNote *note) {
         return 0;
 }
 
-/* No part has a blank but the last, the target. */
-static int parse(char *text, MountNote *ret) {
-        char *parts[5] = { text };
+/* Returns 1; 0 if there is none, or one that is not ours; or a negative errno. */
+static int read_note(uint64_t id, MountNote *ret) {
+        _cleanup_(mount_note_done) MountNote note = { .id = id };
+        _cleanup_free_ char *path = note_path(id);
+        char text[PATH_MAX], *parts[5] = { text };
         unsigned long long unique_id;
+        ssize_t n;
 
+        if (!path)
+                return -ENOMEM;
+        n = readlink(path, text, sizeof(text) - 1);
+        if (n < 0)
+                return errno == ENOENT || errno == EINVAL ? 0 : -errno;
+        text[n] = '\0';
+        /* No part has a blank but the last, the target. */
         for (size_t i = 1; i < ELEMENTSOF(parts); i++) {
                 parts[i] = strchr(parts[i - 1], ' ');
                 if (!parts[i])
@@ -89,34 +92,15 @@ static int parse(char *text, MountNote *ret) {
         }
         if (parse_u64(parts[1], &unique_id) < 0 || parts[4][0] != '/')
                 return 0;
-        ret->unique_id = unique_id;
-        ret->adopted = streq(parts[2], "adopted");
-        ret->device = strdup(parts[0]);
-        ret->volume = strdup(parts[3]);
-        ret->target = strdup(parts[4]);
-        return ret->device && ret->volume && ret->target ? 1 : -ENOMEM;
-}
-
-/* Returns 1; 0 if there is none, or one that is not ours; or a negative errno. */
-static int read_note(uint64_t id, MountNote *ret) {
-        _cleanup_free_ char *path = note_path(id);
-        MountNote note = { .id = id };
-        char text[PATH_MAX];
-        ssize_t n;
-        int r;
-
-        if (!path)
+        note.unique_id = unique_id;
+        note.adopted = streq(parts[2], "adopted");
+        note.device = strdup(parts[0]);
+        note.volume = strdup(parts[3]);
+        note.target = strdup(parts[4]);
+        if (!note.device || !note.volume || !note.target)
                 return -ENOMEM;
-        n = readlink(path, text, sizeof(text) - 1);
-        if (n < 0)
-                return errno == ENOENT || errno == EINVAL ? 0 : -errno;
-        text[n] = '\0';
-        r = parse(text, &note);
-        if (r <= 0)
-                mount_note_done(&note);
-        else
-                *ret = note;
-        return r;
+        *ret = TAKE_STRUCT(note);
+        return 1;
 }
 
 int mount_note_find(uint64_t id, const char *device, const char *target, MountNote *ret) {
@@ -137,7 +121,7 @@ int mount_note_find(uint64_t id, const char *device, const char *target, MountNo
 }
 
 /* Appends the one with the name, if it is one. */
-static int append(const char *name, MountNote **notes, size_t *n) {
+static int append_note(const char *name, MountNote **notes, size_t *n) {
         MountNote note = { 0 }, *grown;
         unsigned long long id;
         int r;
@@ -167,7 +151,7 @@ int mount_notes_read(MountNote **ret, size_t *ret_n) {
         if (!stream)
                 return -errno;
         while (r >= 0 && (errno = 0, entry = readdir(stream)))
-                r = append(entry->d_name, &notes, &n);
+                r = append_note(entry->d_name, &notes, &n);
         if (r >= 0)
                 r = -errno;
         (void) closedir(stream);

@@ -129,8 +129,8 @@ static int unknown_failure(Failure *f, const char *path, const MountFact *fact) 
                 escaped, other);
 }
 
-static int check_table(const char *path, uint64_t mount_id, const char *device,
-                       int (*fail)(Failure *f, const char *path, const MountFact *fact), Failure *f) {
+static int check_mounts_at(const char *path, uint64_t mount_id, const char *device,
+                           int (*fail)(Failure *f, const char *path, const MountFact *fact), Failure *f) {
         MountFact *facts;
         size_t n;
         int r;
@@ -156,11 +156,11 @@ int unmount_check_absent(const char *path, const Settings *settings, uint64_t mo
                 if (r != 0)
                         return r == -ENOENT ? 0 : r;
         }
-        return check_table(path, mount_id, device, unknown_failure, f);
+        return check_mounts_at(path, mount_id, device, unknown_failure, f);
 }
 
 int unmount_check_hidden(const char *path, uint64_t mount_id, const char *device, Failure *f) {
-        return check_table(path, mount_id, device, hidden_failure, f);
+        return check_mounts_at(path, mount_id, device, hidden_failure, f);
 }
 
 /* What the path leads to, if that is the mount. */
@@ -211,5 +211,5 @@ int unmount_target(const char *path, const Settings *settings, uint64_t mount_id
         if (r != 0 || *ret_unmounted)
                 return r;
         /* It may be hidden beneath another one, where umount2(2) doesn't get at it. */
-        return check_table(path, mount_id, device, hidden_failure, f);
+        return check_mounts_at(path, mount_id, device, hidden_failure, f);
 }

@@ -22,7 +22,7 @@ static bool has_option(const char *options, const char *name) {
 }
 
 /* The context of a mount of others may be malformed: it must neither be left out nor equal any other. */
-static int find_context(const char *options, char **ret) {
+static int copy_context(const char *options, char **ret) {
         _cleanup_failure_ Failure f = { 0 };
         _cleanup_free_ char *context = NULL;
         char *value = NULL;
@@ -57,7 +57,7 @@ static int copy_fact(const Mount *mount, MountFact *ret) {
         _cleanup_(mount_fact_done) MountFact m = { 0 };
         int r;
 
-        r = find_context(mount->fs_options, &m.context);
+        r = copy_context(mount->fs_options, &m.context);
         if (r < 0)
                 return r;
         m.target = strdup(mount->target);
@@ -121,26 +121,21 @@ bool mount_fact_is_of_devices(const MountFact *fact, const dev_t *devices, size_
         return streq(fact->fs_type, "btrfs") && source_is_device(fact->source, devices, n_devices);
 }
 
-/* The anonymous device number of a btrfs on one of the devices; 0 if it isn't mounted. Only its source
- * leads from the superblock to the device; all its subvolumes share the number. */
-static dev_t find_btrfs(const MountTable *table, const dev_t *devices, size_t n_devices) {
-        for (const Mount *m = table->mounts; m < table->mounts + table->n; m++)
-                if (streq(m->fs_type, "btrfs") && source_is_device(m->source, devices, n_devices))
-                        return m->device;
-        return 0;
-}
-
 int mount_table_find_devices(const MountTable *table, const dev_t *devices, size_t n_devices, MountFact **ret,
                              size_t *ret_n) {
         MountFact *facts = NULL;
         size_t n = 0;
-        dev_t anonymous;
+        dev_t anonymous = 0;
 
         assert(table);
         assert(devices || n_devices == 0);
         assert(ret && ret_n);
 
-        anonymous = find_btrfs(table, devices, n_devices);
+        /* The number of a btrfs, which all its subvolumes share: only its source leads from the superblock to
+         * the device. */
+        for (const Mount *m = table->mounts; anonymous == 0 && m < table->mounts + table->n; m++)
+                if (streq(m->fs_type, "btrfs") && source_is_device(m->source, devices, n_devices))
+                        anonymous = m->device;
         for (const Mount *m = table->mounts; m < table->mounts + table->n; m++) {
                 int r;
 

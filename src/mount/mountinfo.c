@@ -63,7 +63,7 @@ static const char *take_field(char **line) {
         return field;
 }
 
-static int take_number(char **line, uint64_t *ret) {
+static int take_id(char **line, uint64_t *ret) {
         const char *field = take_field(line);
         unsigned long long n;
 
@@ -73,50 +73,38 @@ static int take_number(char **line, uint64_t *ret) {
         return 0;
 }
 
-static int take_device(char **line, dev_t *ret) {
-        const char *field = take_field(line);
-        int r = field ? device_parse(field, ret) : -EBADMSG;
-
-        return r == -EINVAL ? -EBADMSG : r;
-}
-
-/* What the mount shares with others, in any number of fields, to a dash. */
-static int take_propagation(char **line, Mount *m) {
+static int parse_mount(char *line, Mount *m) {
         const char *field;
+        int r;
 
-        while ((field = take_field(line)) && !streq(field, "-"))
+        r = take_id(&line, &m->id);
+        if (r < 0)
+                return r;
+        r = take_id(&line, &m->parent);
+        if (r < 0)
+                return r;
+        field = take_field(&line);
+        r = field ? device_parse(field, &m->device) : -EBADMSG;
+        if (r < 0)
+                return r == -EINVAL ? -EBADMSG : r;
+        m->root = take_field(&line);
+        m->target = take_field(&line);
+        m->options = take_field(&line);
+        /* What the mount shares with others, in any number of fields, to a dash. */
+        while ((field = take_field(&line)) && !streq(field, "-"))
                 if (startswith(field, "master:"))
                         m->slave = true;
                 else if (startswith(field, "shared:"))
                         m->shared = true;
-        return field ? 0 : -EBADMSG;
-}
-
-static int parse_mount(char *line, Mount *m) {
-        int r;
-
-        r = take_number(&line, &m->id);
-        if (r < 0)
-                return r;
-        r = take_number(&line, &m->parent);
-        if (r < 0)
-                return r;
-        r = take_device(&line, &m->device);
-        if (r < 0)
-                return r;
-        m->root = take_field(&line);
-        m->target = take_field(&line);
-        m->options = take_field(&line);
-        r = take_propagation(&line, m);
-        if (r < 0)
-                return r;
+        if (!field)
+                return -EBADMSG;
         m->fs_type = take_field(&line);
         m->source = take_field(&line);
         m->fs_options = line;
         return m->fs_options ? 0 : -EBADMSG;
 }
 
-static int compare_ids(const void *a, const void *b) {
+static int compare_mounts(const void *a, const void *b) {
         const Mount *x = *(const Mount *const *) a, *y = *(const Mount *const *) b;
 
         return x->id < y->id ? -1 : x->id > y->id;
@@ -149,7 +137,7 @@ static int parse_text(char *text, MountTable **ret) {
         }
         if (!isempty(rest))
                 return -EBADMSG;
-        qsort(t->by_id, t->n, sizeof(const Mount *), compare_ids);
+        qsort(t->by_id, t->n, sizeof(const Mount *), compare_mounts);
         *ret = TAKE_PTR(t);
         return 0;
 }
@@ -206,7 +194,7 @@ MountTable *mount_table_free(MountTable *table) {
 
 const Mount *mountinfo_find(const MountTable *table, uint64_t id) {
         const Mount key = { .id = id }, *wanted = &key;
-        const Mount *const *found = bsearch(&wanted, table->by_id, table->n, sizeof(const Mount *), compare_ids);
+        const Mount *const *found = bsearch(&wanted, table->by_id, table->n, sizeof(const Mount *), compare_mounts);
 
         return found ? *found : NULL;
 }

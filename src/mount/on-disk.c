@@ -98,7 +98,7 @@ bool ext_is_type(const char *fs_type) {
         return streq(fs_type, "ext2") || streq(fs_type, "ext3") || streq(fs_type, "ext4");
 }
 
-static int refuse(const char *source, const char *why, const char *how, const char *what, Failure *f) {
+static int options_failure(const char *source, const char *why, const char *how, const char *what, Failure *f) {
         return failure_set(
                 f, FAILURE_INVALID_OPTION,
                 "The superblock of '%s' asks for mount options by itself: %s Take them out of it with \"tune2fs %s%s DEVICE\".",
@@ -137,7 +137,7 @@ static int check_default_options(const uint8_t *superblock, const Settings *sett
                 if (r < 0)
                         return r;
                 if (r > 0)
-                        return refuse(source, why.message, "-o ^", defaults[i].name, f);
+                        return options_failure(source, why.message, "-o ^", defaults[i].name, f);
         }
         return 0;
 }
@@ -172,8 +172,8 @@ int ext_options_check(const uint8_t superblock[static EXT_SUPERBLOCK_SIZE], cons
                                     : mount_options_check(options.options, settings, fs, &why);
         if (r <= 0)
                 return r;
-        return refuse(source, options.context ? "a context is not to be among them." : why.message,
-                      "-E mount_opts=", "", f);
+        return options_failure(source, options.context ? "a context is not to be among them." : why.message,
+                               "-E mount_opts=", "", f);
 }
 
 /* Returns 1, 0 if it is no btrfs, or a negative errno. */
@@ -212,7 +212,7 @@ int btrfs_count_devices_on_disk(int fd, uint64_t *ret) {
 #define HASH_START UINT64_C(0xcbf29ce484222325)
 
 /* FNV-1a: against a copy of the file system that went another way for as long, not against forgers. */
-static uint64_t hash(uint64_t h, const uint8_t *p, size_t n) {
+static uint64_t hash_bytes(uint64_t h, const uint8_t *p, size_t n) {
         for (size_t i = 0; i < n; i++)
                 h = (h ^ p[i]) * UINT64_C(0x100000001b3);
         return h;
@@ -241,7 +241,7 @@ Fingerprint fingerprint_of_btrfs(const uint8_t superblock[static BTRFS_SUPERBLOC
                 return f;
         (void) snprintf(f.text, sizeof(f.text), "btrfs:%s:%" PRIu64 ":%016" PRIx64,
                         uuid_format(superblock + BTRFS_UUID, uuid), le64(superblock + BTRFS_GENERATION),
-                        hash(HASH_START, superblock, BTRFS_SUPERBLOCK_SIZE));
+                        hash_bytes(HASH_START, superblock, BTRFS_SUPERBLOCK_SIZE));
         return f;
 }
 
@@ -301,7 +301,7 @@ static size_t record_length(const uint8_t *header, uint32_t cycle) {
 
 /* Its one operation is by XFS_LOG (0xaa) and has the flag XLOG_UNMOUNT_TRANS. The data is behind the
  * header. */
-static bool is_unmount(const uint8_t *record, size_t n_blocks) {
+static bool record_is_unmount(const uint8_t *record, size_t n_blocks) {
         enum { OPERATIONS = 40, CLIENT = 8, FLAGS = 9 };
         const uint8_t *data = record + XFS_LOG_BLOCK;
 
@@ -323,7 +323,7 @@ static size_t clean_length(const XfsLog *log, const uint8_t *blocks, size_t n_bl
                         return clean ? i : 0;
                 if (n >= n_blocks - i)
                         return 0;
-                clean = is_unmount(record, n);
+                clean = record_is_unmount(record, n);
                 i += n;
                 position += (uint32_t) n;
                 if (position >= log->n_blocks) {
@@ -343,8 +343,8 @@ Fingerprint fingerprint_of_xfs(const uint8_t superblock[static XFS_SUPERBLOCK_SI
 
         if (n == 0)
                 return f;
-        h = hash(HASH_START, superblock, XFS_SUPERBLOCK_SIZE);
-        h = hash(h, blocks, n * XFS_LOG_BLOCK);
+        h = hash_bytes(HASH_START, superblock, XFS_SUPERBLOCK_SIZE);
+        h = hash_bytes(h, blocks, n * XFS_LOG_BLOCK);
         (void) snprintf(f.text, sizeof(f.text), "xfs:%s:%" PRIx64 ":%016" PRIx64,
                         uuid_format(superblock + XFS_UUID, uuid), be64(superblock + XFS_LSN), h);
         return f;
@@ -360,24 +360,21 @@ static bool read_at(int fd, off_t offset, uint8_t *bytes, size_t n) {
         return pread(fd, bytes, n, offset) == (ssize_t) n;
 }
 
-/* The log is a ring. */
-static bool read_log(int fd, const XfsLog *log, uint8_t *blocks, size_t n_blocks) {
-        const size_t to_end = log->n_blocks - log->head, first = n_blocks < to_end ? n_blocks : to_end;
-
-        return read_at(fd, log->offset + (off_t) log->head * XFS_LOG_BLOCK, blocks, first * XFS_LOG_BLOCK) &&
-               (first == n_blocks ||
-                read_at(fd, log->offset, blocks + first * XFS_LOG_BLOCK, (n_blocks - first) * XFS_LOG_BLOCK));
-}
-
 static Fingerprint read_xfs(int fd) {
         uint8_t superblock[XFS_SUPERBLOCK_SIZE], blocks[XFS_LOG_BLOCKS_READ * XFS_LOG_BLOCK];
-        size_t n;
+        size_t n, to_end, first;
         XfsLog log;
 
         if (!read_at(fd, 0, superblock, sizeof(superblock)) || !xfs_find_log(superblock, &log))
                 return (Fingerprint){ 0 };
+        /* The log is a ring. */
         n = log.n_blocks < XFS_LOG_BLOCKS_READ ? log.n_blocks : XFS_LOG_BLOCKS_READ;
-        return read_log(fd, &log, blocks, n) ? fingerprint_of_xfs(superblock, &log, blocks, n) : (Fingerprint){ 0 };
+        to_end = log.n_blocks - log.head;
+        first = n < to_end ? n : to_end;
+        if (!read_at(fd, log.offset + (off_t) log.head * XFS_LOG_BLOCK, blocks, first * XFS_LOG_BLOCK) ||
+            (first < n && !read_at(fd, log.offset, blocks + first * XFS_LOG_BLOCK, (n - first) * XFS_LOG_BLOCK)))
+                return (Fingerprint){ 0 };
+        return fingerprint_of_xfs(superblock, &log, blocks, n);
 }
 
 Fingerprint fingerprint_read(int fd, const char *fs_type) {

@@ -108,7 +108,7 @@ static int compare_devices(const void *a, const void *b) {
 
 /* The first of the mounts outside, by device and in the order of the table, that has the files of m or a part
  * of them. */
-static const Mount *find_part(const Mount *const *outside, size_t n, const Mount *m) {
+static const Mount *find_part_outside(const Mount *const *outside, size_t n, const Mount *m) {
         size_t low = 0, high = n;
 
         while (low < high) {
@@ -145,7 +145,7 @@ int elsewhere_find(const MountTable *table, char *const *roots, const Mount ***r
         qsort(outside, n, sizeof(Mount *), compare_devices);
         for (size_t i = 0; i < table->n; i++)
                 if (roots_contain(roots, table->mounts[i].target))
-                        elsewhere[i] = find_part(outside, n, &table->mounts[i]);
+                        elsewhere[i] = find_part_outside(outside, n, &table->mounts[i]);
         *ret = TAKE_PTR(elsewhere);
         return 0;
 }

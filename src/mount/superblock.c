@@ -15,27 +15,21 @@ static int name_btrfs(const char *uuid, char **ret) {
         return *ret ? 0 : -ENOMEM;
 }
 
-static int name_image(dev_t device, ino_t inode, char **ret) {
-        *ret = strdup_printf("image:%u:%u:%llu", major(device), minor(device), (unsigned long long) inode);
-        return *ret ? 0 : -ENOMEM;
-}
+/* Names an image, or a device, which may be a loop device over one. Nothing else of the source is looked
+ * at. */
+static int name_disk(const Source *s, char **ret) {
+        dev_t image_device = s->image_device;
+        ino_t image_inode = s->image_inode;
+        int r = 1;
 
-static int name_device(dev_t device, char **ret) {
-        dev_t image_device;
-        ino_t image_inode;
-        int r;
-
-        r = loop_find_image(device, &image_device, &image_inode);
+        if (!s->is_image)
+                r = loop_find_image(s->device, &image_device, &image_inode);
         if (r < 0)
                 return r;
-        if (r > 0)
-                return name_image(image_device, image_inode, ret);
-        *ret = strdup_printf("device:%u:%u", major(device), minor(device));
+        *ret = r > 0 ? strdup_printf("image:%u:%u:%llu", major(image_device), minor(image_device),
+                                     (unsigned long long) image_inode)
+                     : strdup_printf("device:%u:%u", major(s->device), minor(s->device));
         return *ret ? 0 : -ENOMEM;
-}
-
-static int name_device_of(const Source *s, char **ret) {
-        return s->is_image ? name_image(s->image_device, s->image_inode, ret) : name_device(s->device, ret);
 }
 
 int superblock_name_source(const Source *s, char **ret) {
@@ -51,7 +45,7 @@ int superblock_name_source(const Source *s, char **ret) {
                 if (r < 0)
                         return r;
         }
-        return uuid ? name_btrfs(uuid, ret) : name_device_of(s, ret);
+        return uuid ? name_btrfs(uuid, ret) : name_disk(s, ret);
 }
 
 int superblock_name_mounted(int fd, dev_t device, char **ret) {
@@ -59,7 +53,7 @@ int superblock_name_mounted(int fd, dev_t device, char **ret) {
         int r;
 
         if (major(device) != 0)
-                return name_device(device, ret);
+                return name_disk(&(Source){ .device = device }, ret);
         r = btrfs_read_uuid(fd, &uuid);
         if (r < 0)
                 return r;
@@ -81,10 +75,10 @@ int superblock_is_on_source(int fd, const Source *s) {
         r = host_find_btrfs_devices(uuid, &devices, &n);
         if (r < 0 || n != 1)
                 return r < 0 ? r : 0;
-        r = name_device(devices[0], &found);
+        r = name_disk(&(Source){ .device = devices[0] }, &found);
         if (r < 0)
                 return r;
-        r = name_device_of(s, &wanted);
+        r = name_disk(s, &wanted);
         return r < 0 ? r : streq(found, wanted);
 }
 

@@ -214,7 +214,7 @@ int target_open_id(const char *path, uint64_t mount_id, const Settings *settings
 }
 
 /* What the path leads to now. Returns 1, 0 if it leads nowhere, or a negative errno. */
-static int look_again(const Target *t, struct statx *ret) {
+static int target_look_again(const Target *t, struct statx *ret) {
         _cleanup_close_ int fd = open_beneath(t->root_fd, t->path + t->root_length + 1, O_PATH, 0);
         int r;
 
@@ -228,7 +228,7 @@ static int look_again(const Target *t, struct statx *ret) {
 
 int target_is_unchanged(const Target *t) {
         struct statx sx = { 0 };
-        int r = look_again(t, &sx);
+        int r = target_look_again(t, &sx);
 
         if (r <= 0)
                 return r;
@@ -239,7 +239,7 @@ int target_is_unchanged(const Target *t) {
 
 int target_leads_to(const Target *t, uint64_t mount_id) {
         struct statx sx = { 0 };
-        int r = look_again(t, &sx);
+        int r = target_look_again(t, &sx);
 
         return r <= 0 ? r : sx.stx_mnt_id == mount_id && sx.stx_attributes & STATX_ATTR_MOUNT_ROOT;
 }
