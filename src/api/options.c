@@ -5,7 +5,7 @@
 #include "api/options.h"
 #include "wire/message.h"
 
-/* Where the values of wire/options.h go. Flags and words are ints until all are read. */
+/* Where the values of wire/option-table.h go. Flags and words are ints until all are read. */
 typedef struct Target {
         void *where;
         int (*parse)(const char *s); /* for words: what they stand for */

@@ -4,7 +4,7 @@
 #include <systemd/sd-bus.h>
 
 #include "model/request.h"
-#include "wire/options.h"
+#include "wire/option-table.h"
 
 /* Reads an a{sv} of options of the method into the request, and of VerifyLabel the depth (otherwise NULL). Unknown keys, a
  * key twice, and values of another type are INVALID_OPTION. Returns 0, a negative errno, or a failure kind. */

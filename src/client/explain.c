@@ -4,7 +4,7 @@
 #include "basic/string-util.h"
 #include "client/explain.h"
 #include "wire/names.h"
-#include "wire/options.h"
+#include "wire/option-table.h"
 
 /* The option whose name in double quotes begins at p; NULL if none does. */
 static const RequestOption *find_marked(const char *p) {

@@ -7,9 +7,9 @@
 #include <systemd/sd-bus.h>
 
 #include "basic/cleanup.h"
-#include "wire/options.h"
+#include "wire/option-table.h"
 
-/* The values of request options (wire/options.h), as people write them: on selvolctl's command line, among the options of mount(8), of a
+/* The values of request options (wire/option-table.h), as people write them: on selvolctl's command line, among the options of mount(8), of a
  * volume of podman, or of a FlexVolume. Arrays of them have REQUEST_OPTIONS elements; {} is one without values. */
 
 typedef struct OptionValue {

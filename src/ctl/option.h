@@ -3,10 +3,10 @@
 
 #include <stdbool.h>
 
-#include "wire/options.h"
+#include "wire/option-table.h"
 
-/* All options of the command line: those that selvold takes (wire/options.h) and those of selvolctl itself.
- * The parser, --help and the completion are made from them. */
+/* All options of the command line: those that selvold takes (wire/option-table.h) and those of selvolctl
+ * itself. The parser, --help and the completion are made from them. */
 
 /* Options of selvolctl itself; values are bits of a set. */
 typedef enum Switch {

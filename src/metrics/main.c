@@ -24,13 +24,13 @@ typedef struct Client {
         uint64_t since_usec; /* CLOCK_MONOTONIC; 0: the place is free */
 } Client;
 
-typedef struct Server {
+typedef struct MetricsServer {
         const char *path;
         Client clients[CONNECTIONS_MAX];
-} Server;
+} MetricsServer;
 
-static enum MHD_Result answer(struct MHD_Connection *c, unsigned status, const char *type, const char *text,
-                              size_t size) {
+static enum MHD_Result send_response(struct MHD_Connection *c, unsigned status, const char *type, const char *text,
+                                     size_t size) {
         struct MHD_Response *response = MHD_create_response_from_buffer(size, (void *) text, MHD_RESPMEM_MUST_COPY);
         enum MHD_Result result = MHD_NO;
 
@@ -46,8 +46,8 @@ static enum MHD_Result answer(struct MHD_Connection *c, unsigned status, const c
         return result;
 }
 
-static enum MHD_Result refuse(struct MHD_Connection *c, unsigned status, const char *text) {
-        return answer(c, status, "text/plain; charset=utf-8", text, strlen(text));
+static enum MHD_Result send_error(struct MHD_Connection *c, unsigned status, const char *text) {
+        return send_response(c, status, "text/plain; charset=utf-8", text, strlen(text));
 }
 
 /* Returns 0, or a negative errno: -ESTALE if selvold has not written the file for TEXTFILE_AGE_SEC, -EFBIG
@@ -81,35 +81,36 @@ static int read_textfile(const char *path, char **ret, size_t *ret_size) {
         return 0;
 }
 
-static enum MHD_Result on_request(void *userdata, struct MHD_Connection *c, const char *url, const char *method,
-                                  const char *version, const char *upload, size_t *upload_size, void **state) {
-        const Server *s = userdata;
+static enum MHD_Result on_http_request(void *userdata, struct MHD_Connection *c, const char *url, const char *method,
+                                       const char *version, const char *upload, size_t *upload_size, void **state) {
+        const MetricsServer *s = userdata;
         _cleanup_free_ char *text = NULL;
         size_t size = 0;
         int r;
 
         if (!streq(url, "/metrics"))
-                return refuse(c, MHD_HTTP_NOT_FOUND, "The metrics are at /metrics.\n");
+                return send_error(c, MHD_HTTP_NOT_FOUND, "The metrics are at /metrics.\n");
         if (!streq(method, MHD_HTTP_METHOD_GET) && !streq(method, MHD_HTTP_METHOD_HEAD))
-                return refuse(c, MHD_HTTP_METHOD_NOT_ALLOWED, "Only GET and HEAD are answered.\n");
+                return send_error(c, MHD_HTTP_METHOD_NOT_ALLOWED, "Only GET and HEAD are answered.\n");
         r = read_textfile(s->path, &text, &size);
         if (r == -ENOENT)
-                return refuse(
+                return send_error(
                         c, MHD_HTTP_SERVICE_UNAVAILABLE,
                         "There are no metrics: selvold is not running, or MetricsTextfile= names another file. See systemctl status selvold.\n");
         if (r == -ESTALE)
-                return refuse(c, MHD_HTTP_SERVICE_UNAVAILABLE,
-                              "The metrics are old: selvold no longer writes them. See systemctl status selvold.\n");
+                return send_error(
+                        c, MHD_HTTP_SERVICE_UNAVAILABLE,
+                        "The metrics are old: selvold no longer writes them. See systemctl status selvold.\n");
         if (r < 0)
-                return refuse(
+                return send_error(
                         c, MHD_HTTP_SERVICE_UNAVAILABLE,
                         "The metrics can't be read: see MetricsTextfile= in selvol.conf(5) and ExecStart= of selvol-metrics.service.\n");
-        return answer(c, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8", text, size);
+        return send_response(c, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8", text, size);
 }
 
 /* When there is no place left. Who has just come may be Prometheus; who has been here longest has had the
  * time to ask. */
-static void end_oldest(const Server *s) {
+static void end_oldest(const MetricsServer *s) {
         const Client *oldest = &s->clients[0];
 
         for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
@@ -121,10 +122,10 @@ static void end_oldest(const Server *s) {
         (void) shutdown(oldest->fd, SHUT_RDWR);
 }
 
-static void on_connection(void *userdata, struct MHD_Connection *c, void **state,
-                          enum MHD_ConnectionNotificationCode code) {
+static void on_client(void *userdata, struct MHD_Connection *c, void **state,
+                      enum MHD_ConnectionNotificationCode code) {
         const union MHD_ConnectionInfo *info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
-        Server *s = userdata;
+        MetricsServer *s = userdata;
 
         if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
                 if (*state)
@@ -141,7 +142,7 @@ static void on_connection(void *userdata, struct MHD_Connection *c, void **state
 }
 
 /* libmicrohttpd ends a connection that is idle; one that sends a byte now and then it keeps. */
-static void end_overdue(Server *s) {
+static void end_overdue(MetricsServer *s) {
         uint64_t now = now_monotonic_usec();
 
         for (size_t i = 0; i < CONNECTIONS_MAX; i++)
@@ -150,13 +151,13 @@ static void end_overdue(Server *s) {
 }
 
 /* Returns a negative errno. */
-static int serve(int fd, const char *path) {
-        Server server = { .path = path };
+static int serve_metrics(int fd, const char *path) {
+        MetricsServer server = { .path = path };
         struct MHD_Daemon *daemon;
 
         daemon =
-                MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, on_request, &server, MHD_OPTION_LISTEN_SOCKET, fd,
-                                 MHD_OPTION_NOTIFY_CONNECTION, on_connection, &server, MHD_OPTION_CONNECTION_LIMIT,
+                MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, on_http_request, &server, MHD_OPTION_LISTEN_SOCKET, fd,
+                                 MHD_OPTION_NOTIFY_CONNECTION, on_client, &server, MHD_OPTION_CONNECTION_LIMIT,
                                  (unsigned) CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned) CONNECTION_SEC,
                                  MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t) CONNECTION_MEMORY, MHD_OPTION_END);
         if (!daemon)
@@ -167,15 +168,8 @@ static int serve(int fd, const char *path) {
         return -EIO;
 }
 
-static void print_help(void) {
-        printf("selvol-metrics FILE\n\n"
-               "Serves the metrics in FILE, which selvold writes, at /metrics. It is started by\n"
-               "selvol-metrics.socket, see selvol-metrics(7).\n\n"
-               "  --version, --help\n");
-}
-
 /* Returns the listening socket that systemd has passed, or a negative errno. */
-static int take_socket(void) {
+static int take_listening_socket(void) {
         int n = sd_listen_fds(1);
 
         if (n != 1 || sd_is_socket(SD_LISTEN_FDS_START, AF_UNSPEC, SOCK_STREAM, 1) <= 0)
@@ -196,7 +190,10 @@ int main(int argc, char *argv[]) {
                 return EXIT_SUCCESS;
         }
         if (argc == 2 && streq(argv[1], "--help")) {
-                print_help();
+                printf("selvol-metrics FILE\n\n"
+                       "Serves the metrics in FILE, which selvold writes, at /metrics. It is started by\n"
+                       "selvol-metrics.socket, see selvol-metrics(7).\n\n"
+                       "  --version, --help\n");
                 return EXIT_SUCCESS;
         }
         if (argc != 2 || argv[1][0] != '/') {
@@ -205,10 +202,10 @@ int main(int argc, char *argv[]) {
         }
 
         (void) signal(SIGPIPE, SIG_IGN);
-        fd = take_socket();
+        fd = take_listening_socket();
         if (fd < 0)
                 return EXIT_FAILURE;
-        r = serve(fd, argv[1]);
+        r = serve_metrics(fd, argv[1]);
         log_error_errno(r, "The HTTP server failed: %m");
         return EXIT_FAILURE;
 }

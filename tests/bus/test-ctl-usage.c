@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "ctl-support.h"
-#include "wire/options.h"
+#include "wire/option-table.h"
 
 #define OBJECTS_CALL                                                                                                            \
         {                                                                                                                       \

@@ -83,7 +83,7 @@ compare("docs/examples/csi-node.bash: status of each error", [f"{e} {s}" for e, 
 # An option's methods by their letters, in the order in which the page explains them.
 letters = {"METHOD_MOUNT": "M", "METHOD_ADOPT": "A", "METHOD_RELABEL": "R", "METHOD_OWNERSHIP": "O",
            "METHOD_UNMOUNT": "U", "METHOD_VERIFY": "V", "METHODS_ALL": "MAROUV"}
-source = read("src/wire/options.c")
+source = read("src/wire/option-table.c")
 for name, value in re.findall(r"^        (\w+) = ([^,]+),$", source, flags=re.M):
     letters[name] = "".join(letters[part] for part in value.split(" | "))
 options = re.findall(r'\[OPTION_\w+\] = \{\s*"(\w+)",\s*"(\w+)",\s*([A-Z_| ]+),\s*"([a-z-]+)"', source)

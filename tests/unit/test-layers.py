@@ -189,7 +189,7 @@ SELF_TEST = [
     ("worker/a.c", '#include "store/store.h"', True),
     ("worker/a.c", '#include "daemon/job.h"', True),
     ("ctl/a.c", '#include "daemon/job.h"', True),
-    ("ctl/a.c", '#include <jansson.h>\n#include "wire/options.h"', False),
+    ("ctl/a.c", '#include <jansson.h>\n#include "wire/option-table.h"', False),
     ("ctl/a.c", '#include "plan/plan.h"', True),
     ("flexvolume/a.c", '#include "client/call.h"', False),
     ("flexvolume/a.c", '#include "ctl/bus.h"', True),

@@ -121,7 +121,7 @@ now = page.read_text() if page.exists() else ""
 report("all folders are looked at", missing)
 # An option stands in double quotes in the texts of the service, and clients replace it: client/explain.c. "NAME="
 # without quotes is a setting.
-options = re.findall(r'\[OPTION_\w+\] = \{\s*"(\w+)"', (root / "src/wire/options.c").read_text())
+options = re.findall(r'\[OPTION_\w+\] = \{\s*"(\w+)"', (root / "src/wire/option-table.c").read_text())
 compound = "|".join(o for o in options if re.search("[A-Z]", o[1:]))
 served = "\n".join(t for name, texts in collect() if re.match("src/(?!ctl|client|daemon|metrics)", str(name)) for t in texts)
 report("options are in double quotes", [f'"{w}" is no option' for w in re.findall(r'"([A-Z]\w+)"', served) if w not in options] +

@@ -4,7 +4,7 @@
 
 #include "model/request.h"
 #include "model/settings.h"
-#include "wire/options.h"
+#include "wire/option-table.h"
 #include "support/cases.h"
 
 static void test_rows(void) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "basic/string-util.h"
-#include "wire/options.h"
+#include "wire/option-table.h"
 
 enum {
         MOUNT = METHOD_MOUNT,
