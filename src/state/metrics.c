@@ -16,8 +16,8 @@ typedef enum MetricKind { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM } Metri
 
 typedef struct MetricLabel {
         const char *name;
-        /* The values by their number, NULL past the last. No function: the plugin, which callers name. */
-        const char *(*value)(size_t i);
+        const StringTable *values; /* NULL: the plugin, which callers name */
+        size_t first;              /* values of the table before this one are never counted */
 } MetricLabel;
 
 typedef struct MetricType {
@@ -25,6 +25,7 @@ typedef struct MetricType {
         const char *help;
         MetricKind kind;
         MetricLabel labels[METRIC_LABELS_MAX]; /* the plugin is the first, if it is one */
+        size_t n_labels;
         const double *buckets;
         size_t n_buckets;
 } MetricType;
@@ -33,27 +34,9 @@ typedef struct MetricType {
 static const double slow_buckets[] = { .1, .25, .5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600 };
 static const double fast_buckets[] = { .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10 };
 
-/* A label's values: those of a string table, from the first one that is counted, or words. */
-#define DEFINE_VALUES(name, type, first, end)                                               \
-        static const char *name##_value(size_t i) {                                         \
-                return (first) + i < (end) ? name##_to_string((type) ((first) + i)) : NULL; \
-        }                                                                                   \
-        struct name##_value_needs_a_semicolon
-
-#define DEFINE_WORDS(name, ...)                                     \
-        static const char *name##_value(size_t i) {                 \
-                static const char *const words[] = { __VA_ARGS__ }; \
-                return i < ELEMENTSOF(words) ? words[i] : NULL;     \
-        }                                                           \
-        struct name##_value_needs_a_semicolon
-
-DEFINE_VALUES(failure_kind, FailureKind, FAILURE_NONE + 1, FAILURE_KINDS);
-DEFINE_VALUES(files_state, FilesState, 0, FILES_STATES);
-DEFINE_VALUES(ownership_reason, OwnershipReason, OWNERSHIP_NOT_ASKED + 1, OWNERSHIP_REASONS);
-DEFINE_VALUES(reason, Reason, 0, REASONS);
-DEFINE_VALUES(relabel_reason, RelabelReason, 0, RELABEL_REASONS);
-DEFINE_VALUES(strategy, Strategy, 0, STRATEGIES);
-DEFINE_VALUES(verify_depth, VerifyDepth, 0, VERIFY_DEPTHS);
+#define DEFINE_WORDS(name, ...)                                    \
+        static const char *const name##_table[] = { __VA_ARGS__ }; \
+        static const StringTable name##_words = { name##_table, ELEMENTSOF(name##_table) }
 
 DEFINE_WORDS(authorization, "root", "allowed", "denied", "challenge", "unavailable", "changed", "too-many");
 DEFINE_WORDS(connection, "job", "watch");
@@ -69,73 +52,74 @@ DEFINE_WORDS(verified, "match", "mismatch");
 DEFINE_WORDS(version, SELVOL_VERSION);
 DEFINE_WORDS(volume_state, "held", "free");
 
+static const char *const metric_access_mode_table[ACCESS_MODES] = {
+        [ACCESS_INLINE] = "inline",      [ACCESS_READ_WRITE_ONCE] = "RWO", [ACCESS_READ_WRITE_ONCE_POD] = "RWOP",
+        [ACCESS_READ_ONLY_MANY] = "ROX", [ACCESS_READ_WRITE_MANY] = "RWX",
+};
+static const StringTable metric_access_mode_words = { metric_access_mode_table, ACCESS_MODES };
+
 const char *metric_access_mode(AccessMode mode) {
-        static const char *const words[ACCESS_MODES] = {
-                [ACCESS_INLINE] = "inline",
-                [ACCESS_READ_WRITE_ONCE] = "RWO",
-                [ACCESS_READ_WRITE_ONCE_POD] = "RWOP",
-                [ACCESS_READ_ONLY_MANY] = "ROX",
-                [ACCESS_READ_WRITE_MANY] = "RWX",
-        };
-
-        return words[mode];
+        return metric_access_mode_table[mode];
 }
 
-static const char *access_mode_value(size_t i) {
-        return i < ACCESS_MODES ? metric_access_mode((AccessMode) i) : NULL;
-}
-
-#define COUNTER(id, name, help, ...) [id] = { name, help, METRIC_COUNTER, { __VA_ARGS__ } }
-#define GAUGE(id, name, help, ...)   [id] = { name, help, METRIC_GAUGE, { __VA_ARGS__ } }
+#define COUNT_LABELS(...)            (sizeof((MetricLabel[]){ __VA_ARGS__ }) / sizeof(MetricLabel))
+#define COUNTER(id, name, help, ...) [id] = { name, help, METRIC_COUNTER, { __VA_ARGS__ }, COUNT_LABELS(__VA_ARGS__) }
+#define GAUGE(id, name, help, ...)   [id] = { name, help, METRIC_GAUGE, { __VA_ARGS__ }, COUNT_LABELS(__VA_ARGS__) }
 #define HISTOGRAM(id, buckets, name, help, ...) \
-        [id] = { name, help, METRIC_HISTOGRAM, { __VA_ARGS__ }, buckets, ELEMENTSOF(buckets) }
+        [id] = { name,                          \
+                 help,                          \
+                 METRIC_HISTOGRAM,              \
+                 { __VA_ARGS__ },               \
+                 COUNT_LABELS(__VA_ARGS__),     \
+                 buckets,                       \
+                 ELEMENTSOF(buckets) }
 
 static const MetricType metric_types[METRICS] = {
         COUNTER(METRIC_CONTAINER_ERRORS, "selvol_volume_manager_selinux_container_errors_total",
-                "Requests for which no context could be computed.", { "access_mode", access_mode_value }),
+                "Requests for which no context could be computed.", { "access_mode", &metric_access_mode_words }),
         COUNTER(METRIC_VOLUME_CONTEXT_MISMATCH_ERRORS,
                 "selvol_volume_manager_selinux_volume_context_mismatch_errors_total",
                 "Requests refused because the volume is in use with another context.", { "volume_plugin" },
-                { "access_mode", access_mode_value }),
+                { "access_mode", &metric_access_mode_words }),
         COUNTER(METRIC_VOLUMES_ADMITTED, "selvol_volume_manager_selinux_volumes_admitted_total",
                 "Volumes mounted with a context by their first holder.", { "volume_plugin" },
-                { "access_mode", access_mode_value }),
+                { "access_mode", &metric_access_mode_words }),
         HISTOGRAM(METRIC_STORAGE_OPERATION_DURATION, slow_buckets, "selvol_storage_operation_duration_seconds",
                   "Time from the call to the answer.", { "volume_plugin" },
-                  { "operation_name", storage_operation_value }, { "status", status_value }),
+                  { "operation_name", &storage_operation_words }, { "status", &status_words }),
         HISTOGRAM(METRIC_COMMIT_DURATION, fast_buckets, "selvol_commit_duration_seconds",
                   "Time to make a change of the state durable."),
         COUNTER(METRIC_RELABELS, "selvol_relabels_total", "Relabels of volumes by the service.",
-                { "outcome", relabel_value }, { "reason", relabel_reason_value }),
+                { "outcome", &relabel_words }, { "reason", &relabel_reason_words }),
         COUNTER(METRIC_RELABEL_ENTRIES, "selvol_relabel_entries_total", "Files visited by relabels.",
-                { "result", entry_value }),
+                { "result", &entry_words }),
         HISTOGRAM(METRIC_RELABEL_DURATION, slow_buckets, "selvol_relabel_duration_seconds",
                   "Duration of relabel walks."),
         COUNTER(METRIC_OWNERSHIP, "selvol_ownership_total",
-                "Changes of a volume's group (fsGroup) that were requested.", { "outcome", ownership_value },
-                { "reason", ownership_reason_value }),
+                "Changes of a volume's group (fsGroup) that were requested.", { "outcome", &ownership_words },
+                { "reason", &ownership_reason_words, OWNERSHIP_NOT_ASKED + 1 }),
         COUNTER(METRIC_OWNERSHIP_ENTRIES, "selvol_ownership_entries_total", "Files visited to change their group.",
-                { "result", entry_value }),
+                { "result", &entry_words }),
         HISTOGRAM(METRIC_OWNERSHIP_DURATION, slow_buckets, "selvol_ownership_duration_seconds",
                   "Duration of ownership walks."),
         HISTOGRAM(METRIC_VERIFY_DURATION, slow_buckets, "selvol_verify_duration_seconds",
-                  "Duration of verification walks.", { "depth", verify_depth_value }),
+                  "Duration of verification walks.", { "depth", &verify_depth_words }),
         COUNTER(METRIC_VERIFICATIONS, "selvol_verifications_total",
-                "Verifications of labels and groups that came to a result.", { "depth", verify_depth_value },
-                { "result", verified_value }),
-        COUNTER(METRIC_DECISIONS, "selvol_decisions_total", "Plans carried out.", { "strategy", strategy_value },
-                { "reason", reason_value }),
+                "Verifications of labels and groups that came to a result.", { "depth", &verify_depth_words },
+                { "result", &verified_words }),
+        COUNTER(METRIC_DECISIONS, "selvol_decisions_total", "Plans carried out.", { "strategy", &strategy_words },
+                { "reason", &reason_words }),
         COUNTER(METRIC_REFUSALS, "selvol_refusals_total", "Calls answered with an error.",
-                { "error", failure_kind_value }),
+                { "error", &failure_kind_words, FAILURE_NONE + 1 }),
         COUNTER(METRIC_AUTHORIZATIONS, "selvol_authorizations_total", "Authorization decisions.",
-                { "result", authorization_value }),
+                { "result", &authorization_words }),
         COUNTER(METRIC_WORKER_FAILURES, "selvol_worker_failures_total",
                 "Times that selvol-worker could not be reached or gave no valid answer.",
-                { "connection", connection_value }),
+                { "connection", &connection_words }),
         COUNTER(METRIC_HOLDERS_LOST, "selvol_holders_lost_total", "Holders whose mount another program unmounted."),
         COUNTER(METRIC_RECONCILED, "selvol_reconciled_total",
                 "Interrupted operations settled by comparison with the mount table.",
-                { "outcome", reconciled_value }),
+                { "outcome", &reconciled_words }),
         COUNTER(METRIC_STORE_ERRORS, "selvol_store_errors_total", "Failed commits of the state."),
         COUNTER(METRIC_TEXTFILE_ERRORS, "selvol_textfile_errors_total",
                 "Failed writes of the metrics to MetricsTextfile=."),
@@ -144,11 +128,11 @@ static const MetricType metric_types[METRICS] = {
         GAUGE(METRIC_CONFIG_REJECTED, "selvol_config_rejected",
               "1 while an earlier configuration is in force because the last reload was refused."),
         GAUGE(METRIC_TOTAL_VOLUMES, "selvol_volume_manager_total_volumes", "Volumes recorded.", { "plugin_name" },
-              { "state", volume_state_value }),
+              { "state", &volume_state_words }),
         GAUGE(METRIC_LABEL_STATES, "selvol_volumes_label_state", "Volumes by what is known of their labels on disk.",
-              { "state", files_state_value }),
+              { "state", &files_state_words }),
         GAUGE(METRIC_OWNERSHIP_STATES, "selvol_volumes_ownership_state",
-              "Volumes by what is known of the group of their files.", { "state", files_state_value }),
+              "Volumes by what is known of the group of their files.", { "state", &files_state_words }),
         GAUGE(METRIC_PARTIAL_LABELS, "selvol_volumes_left_partial",
               "Volumes with partial labels over which no job walks."),
         GAUGE(METRIC_TAINTED_VOLUMES, "selvol_tainted_volumes", "Volumes with files that may have no label on disk."),
@@ -158,12 +142,12 @@ static const MetricType metric_types[METRICS] = {
         GAUGE(METRIC_JOBS_WAITING, "selvol_jobs_waiting", "Jobs that wait in line."),
         GAUGE(METRIC_JOBS_WALKING, "selvol_jobs_walking", "Jobs that walk over the files of a volume."),
         GAUGE(METRIC_OLDEST_JOB, "selvol_oldest_job_age_seconds",
-              "Age of the oldest job in a state; 0: there is none.", { "state", job_age_value }),
+              "Age of the oldest job in a state; 0: there is none.", { "state", &job_age_words }),
         GAUGE(METRIC_WATCHED, "selvol_mount_table_watched",
               "1 while selvol-worker reports changes of the mount table."),
         GAUGE(METRIC_ENFORCING, "selvol_selinux_enforcing", "1 if SELinux is enforcing, 0 if permissive, -1 if off."),
         GAUGE(METRIC_BUILD_INFO, "selvol_build_info", "1, with the version that is running.",
-              { "version", version_value }),
+              { "version", &version_words }),
         GAUGE(METRIC_START_TIME, "selvol_start_time_seconds", "When the service started, since the epoch."),
 };
 
@@ -190,36 +174,20 @@ struct Metrics {
         size_t n_plugins;
 };
 
-static size_t count_labels(MetricId id) {
-        size_t n = 0;
-
-        while (n < METRIC_LABELS_MAX && metric_types[id].labels[n].name)
-                n++;
-        return n;
-}
-
 static bool has_plugin(MetricId id) {
-        return count_labels(id) > 0 && !metric_types[id].labels[0].value;
+        return metric_types[id].n_labels > 0 && !metric_types[id].labels[0].values;
 }
 
-/* Those of its table, before "other". */
-static size_t count_known(const MetricLabel *label) {
-        size_t n = 0;
-
-        while (label->value(n))
-                n++;
-        return n;
-}
-
+/* "other" comes after those that can be counted. Each plugin has series of its own. */
 static size_t count_values(const MetricLabel *label) {
-        return label->value ? count_known(label) + 1 : 1;
+        return label->values ? label->values->n - label->first + 1 : 1;
 }
 
 /* Those of one plugin. */
 static size_t count_combinations(MetricId id) {
         size_t n = 1;
 
-        for (size_t i = 0; i < count_labels(id); i++)
+        for (size_t i = 0; i < metric_types[id].n_labels; i++)
                 n *= count_values(&metric_types[id].labels[i]);
         return n;
 }
@@ -229,7 +197,7 @@ static size_t count_series(const Metrics *m, MetricId id) {
 }
 
 /* Makes room for the series of one plugin more, all 0. */
-static int grow(Metrics *m, MetricId id) {
+static int grow_series(Metrics *m, MetricId id) {
         size_t n = has_plugin(id) ? m->n_plugins : 0, combinations = count_combinations(id);
         Series *grown = reallocarray(m->series[id], (n + 1) * combinations, sizeof(Series));
 
@@ -246,7 +214,7 @@ static int add_plugin(Metrics *m, const char *name) {
         if (!copy)
                 return -ENOMEM;
         for (MetricId id = 0; id < METRICS; id++)
-                if (has_plugin(id) && grow(m, id) < 0)
+                if (has_plugin(id) && grow_series(m, id) < 0)
                         return -ENOMEM;
         m->plugins[m->n_plugins++] = TAKE_PTR(copy);
         return 0;
@@ -258,7 +226,7 @@ Metrics *metrics_new(void) {
         if (!m || add_plugin(m, first_plugin) < 0)
                 return NULL;
         for (MetricId id = 0; id < METRICS; id++)
-                if (!has_plugin(id) && grow(m, id) < 0)
+                if (!has_plugin(id) && grow_series(m, id) < 0)
                         return NULL;
         return TAKE_PTR(m);
 }
@@ -291,31 +259,28 @@ static int find_plugin(Metrics *m, const char *name) {
         return r < 0 ? r : (int) m->n_plugins - 1;
 }
 
-/* Who calls can name plugins only, but no word at all is worth an end of the service. */
-static size_t find_value(const MetricLabel *label, const char *value) {
-        size_t n = count_known(label), i = 0;
-
-        while (i < n && !streq_ptr(label->value(i), value))
-                i++;
-        return i;
-}
-
 static Series *find_series(Metrics *m, MetricId id, va_list ap) {
-        size_t n_labels = count_labels(id), n = 0;
+        const MetricType *type = &metric_types[id];
+        size_t n = 0;
 
-        for (size_t i = 0; i < n_labels; i++) {
-                const MetricLabel *label = &metric_types[id].labels[i];
+        for (size_t i = 0; i < type->n_labels; i++) {
+                const MetricLabel *label = &type->labels[i];
                 const char *value = va_arg(ap, const char *);
+                size_t place, n_values = count_values(label);
+                int r;
 
-                if (label->value)
-                        n = n * count_values(label) + find_value(label, value);
-                else {
-                        int plugin = find_plugin(m, value);
-
-                        if (plugin < 0)
+                if (!label->values) {
+                        r = find_plugin(m, value);
+                        if (r < 0)
                                 return NULL;
-                        n = (size_t) plugin;
+                        place = (size_t) r;
+                } else {
+                        /* Who calls can name plugins only, but no word at all is worth an end of the
+                         * service. */
+                        r = string_table_find(label->values, value);
+                        place = r >= (int) label->first ? (size_t) r - label->first : n_values - 1;
                 }
+                n = n * n_values + place;
         }
         return &m->series[id][n];
 }
@@ -386,12 +351,12 @@ static void get_values(const Metrics *m, MetricId id, size_t n, const char *valu
 
         if (has_plugin(id))
                 values[0] = m->plugins[n / left];
-        for (size_t i = has_plugin(id); i < count_labels(id); i++) {
+        for (size_t i = has_plugin(id); i < metric_types[id].n_labels; i++) {
                 const MetricLabel *label = &metric_types[id].labels[i];
 
                 n %= left;
                 left /= count_values(label);
-                values[i] = label->value(n / left) ?: other;
+                values[i] = string_table_get(label->values, label->first + n / left) ?: other;
         }
 }
 
@@ -401,7 +366,7 @@ static bool is_idle_other(const Metrics *m, MetricId id, size_t n) {
         const Series *s = &m->series[id][n];
 
         get_values(m, id, n, values);
-        for (size_t i = has_plugin(id); i < count_labels(id); i++)
+        for (size_t i = has_plugin(id); i < metric_types[id].n_labels; i++)
                 if (values[i] == other)
                         return s->count == 0 && s->value == 0;
         return false;
@@ -410,7 +375,7 @@ static bool is_idle_other(const Metrics *m, MetricId id, size_t n) {
 /* {label="value",...,le="bound"} of the nth series; nothing at all without labels and bound. */
 static void print_labels(FILE *f, const Metrics *m, MetricId id, size_t n, const char *bound) {
         const char *values[METRIC_LABELS_MAX] = { NULL };
-        size_t n_labels = count_labels(id);
+        size_t n_labels = metric_types[id].n_labels;
 
         if (n_labels == 0 && !bound)
                 return;
