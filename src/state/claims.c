@@ -8,39 +8,10 @@
 
 struct Claim {
         UT_hash_handle hh;
-        char *key;
-        const Claimant *owner;
+        Claimant *owner;
         ClaimEntry *line; /* by place; the owner is in it too */
+        char key[];
 };
-
-static Claim *claim_find(const Claims *claims, const char *key) {
-        Claim *claim;
-
-        HASH_FIND_STR(claims->table, key, claim);
-        return claim;
-}
-
-static Claim *claim_get(Claims *claims, const char *key) {
-        Claim *claim = claim_find(claims, key);
-
-        if (claim)
-                return claim;
-        claim = calloc(1, sizeof(*claim));
-        if (!claim)
-                return NULL;
-        claim->key = strdup(key);
-        if (!claim->key) {
-                free(claim);
-                return NULL;
-        }
-        HASH_ADD_KEYPTR(hh, claims->table, claim->key, strlen(claim->key), claim);
-        if (hash_was_added(claim) < 0) {
-                free(claim->key);
-                free(claim);
-                return NULL;
-        }
-        return claim;
-}
 
 int claims_add(Claims *claims, Claimant *c, const char *key) {
         ClaimEntry *e, *other;
@@ -48,9 +19,18 @@ int claims_add(Claims *claims, Claimant *c, const char *key) {
 
         assert(c->place > 0 && c->n_entries < CLAIMS_MAX);
 
-        claim = claim_get(claims, key);
-        if (!claim)
-                return -ENOMEM;
+        HASH_FIND_STR(claims->table, key, claim);
+        if (!claim) {
+                claim = calloc(1, sizeof(*claim) + strlen(key) + 1);
+                if (!claim)
+                        return -ENOMEM;
+                strcpy(claim->key, key);
+                HASH_ADD_KEYPTR(hh, claims->table, claim->key, strlen(claim->key), claim);
+                if (hash_was_added(claim) < 0) {
+                        free(claim);
+                        return -ENOMEM;
+                }
+        }
         e = &c->entries[c->n_entries++];
         *e = (ClaimEntry){ .claim = claim, .claimant = c };
         /* Behind all that have an earlier place. */
@@ -82,25 +62,21 @@ int claims_enter(Claims *claims, Claimant *c, const char *const *keys, size_t n)
         return 0;
 }
 
-/* Who stands between it and the key of an entry. */
-static Claimant *find_blocker(const ClaimEntry *e) {
-        const ClaimEntry *other;
-
-        DL_FOREACH (e->claim->line, other) {
-                if (e->claim->owner ? other->claimant == e->claim->owner : !other->claimant->passive)
-                        return other->claimant == e->claimant ? NULL : other->claimant;
-                if (!e->claim->owner && other->claimant == e->claimant)
-                        return NULL;
-        }
-        return NULL;
-}
-
 Claimant *claims_find_blocker(const Claimant *c) {
         for (size_t i = 0; i < c->n_entries; i++) {
-                Claimant *blocker = find_blocker(&c->entries[i]);
+                const Claim *claim = c->entries[i].claim;
+                const ClaimEntry *e;
 
-                if (blocker)
-                        return blocker;
+                if (claim->owner == c)
+                        continue;
+                if (claim->owner)
+                        return claim->owner;
+                DL_FOREACH (claim->line, e) {
+                        if (e->claimant == c)
+                                break;
+                        if (!e->claimant->passive)
+                                return e->claimant;
+                }
         }
         return NULL;
 }
@@ -134,7 +110,6 @@ void claims_drop_last(Claims *claims, Claimant *c) {
         if (claim->line)
                 return;
         HASH_DEL(claims->table, claim); /* NOLINT(clang-analyzer-core.NullDereference) */
-        free(claim->key);
         free(claim);
 }
 
@@ -149,7 +124,8 @@ const char *claims_last_key(const Claimant *c, size_t n) {
 }
 
 bool claims_is_owned(const Claims *claims, const char *key) {
-        const Claim *claim = claim_find(claims, key);
+        const Claim *claim;
 
+        HASH_FIND_STR(claims->table, key, claim);
         return claim && claim->owner;
 }

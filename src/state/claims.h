@@ -8,10 +8,23 @@
 
 #include "basic/cleanup.h"
 
-/* Claims: a job's right to a volume, a target and a superblock. Each key has one owner at a time, and a line of those that
- * wait, in the order in which they came; who is first, but can't have all that it needs, lets nobody past, so that
- * everybody's turn comes. What is claimed first is claimed together or not at all, and who owns a superblock claims
- * nothing more: so nobody waits in a circle. */
+/* Claims: a job's right to a volume, a target and a superblock.
+ *
+ * Two operations on one volume, at one target or on one superblock would undo what the other one does, or
+ * look at what it has half done. So a job acts only while it owns the keys of all that it touches. A key has
+ * one owner at most, and a line of all that want it, in the order in which they came, with the owner in it.
+ *
+ * Everybody's turn comes: whoever is first in a line, but can't have all its keys yet, lets nobody past. Only
+ * a passive claimant does, which waits for something else first, and keeps its place.
+ *
+ * Nobody waits in a circle: volume and target become a claimant's own together or not at all. The superblock,
+ * which is not known before the worker's child has looked at the source, is claimed while these are owned; a
+ * claimant that owns it claims nothing more.
+ *
+ * A job keeps its claims until its child is gone, and with it all that the child had staged. Claims are in
+ * memory only: they end with selvold, but children of the worker may outlive it. The worker names these to
+ * the next selvold, which claims their volumes and targets before it compares holders with the mount table
+ * (job/orphans.h). */
 
 enum { CLAIMS_MAX = 3 }; /* of one claimant */
 
