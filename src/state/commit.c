@@ -35,7 +35,7 @@ const char *commit_remedy(int error) {
         }
 }
 
-static void call_back(State *s, Deferred **waiting, int error) {
+static void call_back_all(State *s, Deferred **waiting, int error) {
         while (*waiting) {
                 Deferred *d = *waiting;
 
@@ -70,37 +70,33 @@ static void on_stored(void *userdata, int error) {
                                    "The state can be written again: all of it has been written to %s.", s->path);
                 s->store_failure_told = false;
         }
-        call_back(s, &s->waiting, error);
+        call_back_all(s, &s->waiting, error);
 }
 
-static bool has_something_to_do(const State *s) {
+static bool commit_is_due(const State *s) {
         if (s->committing)
                 return false;
         return s->deferred || store_is_dirty(s->store) ||
-               (commit_get_error(s) < 0 && now_monotonic_usec() >= s->next_rewrite_usec);
-}
-
-/* Whoever waits while nothing is recorded, or nothing can be, need not wait for the disk. */
-static bool answer_at_once(State *s) {
-        Deferred *waiting = s->deferred;
-
-        if (commit_get_error(s) < 0 ? now_monotonic_usec() >= s->next_rewrite_usec : store_is_dirty(s->store))
-                return false;
-        store_drop_changes(s->store);
-        s->deferred = NULL;
-        call_back(s, &waiting, store_get_error(s->store));
-        return true;
+               (store_get_error(s->store) < 0 && now_monotonic_usec() >= s->next_rewrite_usec);
 }
 
 /* What one commit has called back may have changed something, and waits in its turn: that is the next one.
  * While the state can't be written each is an attempt to write all of it anew, but not more than one a
  * second. */
-static void start(State *s) {
-        while (has_something_to_do(s)) {
-                if (answer_at_once(s))
+static void commit_start(State *s) {
+        while (commit_is_due(s)) {
+                int error = store_get_error(s->store);
+
+                /* Whoever waits while nothing is recorded, or nothing can be, need not wait for the disk. */
+                if (error < 0 ? now_monotonic_usec() < s->next_rewrite_usec : !store_is_dirty(s->store)) {
+                        Deferred *waiting = TAKE_PTR(s->deferred);
+
+                        store_drop_changes(s->store);
+                        call_back_all(s, &waiting, error);
                         continue;
+                }
                 s->committing = true;
-                s->rewriting = commit_get_error(s) < 0;
+                s->rewriting = error < 0;
                 s->commit_started_usec = now_monotonic_usec();
                 s->waiting = TAKE_PTR(s->deferred);
                 if (s->rewriting)
@@ -111,8 +107,8 @@ static void start(State *s) {
 }
 
 /* Runs when no other source is ready, or it has waited long enough. */
-static int on_post(sd_event_source *source, void *userdata) {
-        start(userdata);
+static int on_commit_post(sd_event_source *source, void *userdata) {
+        commit_start(userdata);
         return 0;
 }
 
@@ -125,11 +121,11 @@ static int on_store(sd_event_source *source, int fd, uint32_t events, void *user
 
 /* It gives way to all that is ready, so that what several calls have changed is one commit; but not for
  * long: somebody may always have something to say. */
-static int on_prepare(sd_event_source *source, void *userdata) {
+static int on_commit_prepare(sd_event_source *source, void *userdata) {
         State *s = userdata;
         uint64_t now;
 
-        if (!has_something_to_do(s)) {
+        if (!commit_is_due(s)) {
                 s->uncommitted_since_usec = 0;
                 return sd_event_source_set_priority(source, SD_EVENT_PRIORITY_IDLE);
         }
@@ -144,13 +140,13 @@ static int on_prepare(sd_event_source *source, void *userdata) {
 int commit_setup(State *s) {
         int r;
 
-        r = sd_event_add_post(s->event, &s->commit_source, on_post, s);
+        r = sd_event_add_post(s->event, &s->commit_source, on_commit_post, s);
         if (r < 0)
                 return r;
         r = sd_event_source_set_priority(s->commit_source, SD_EVENT_PRIORITY_IDLE);
         if (r < 0)
                 return r;
-        r = sd_event_source_set_prepare(s->commit_source, on_prepare);
+        r = sd_event_source_set_prepare(s->commit_source, on_commit_prepare);
         if (r < 0)
                 return r;
         return sd_event_add_io(s->event, &s->store_source, store_get_fd(s->store), EPOLLIN, on_store, s);
@@ -158,8 +154,8 @@ int commit_setup(State *s) {
 
 void commit_teardown(State *s) {
         while (s->waiting || s->deferred) {
-                call_back(s, &s->waiting, -ECANCELED);
-                call_back(s, &s->deferred, -ECANCELED);
+                call_back_all(s, &s->waiting, -ECANCELED);
+                call_back_all(s, &s->deferred, -ECANCELED);
         }
         s->commit_source = sd_event_source_disable_unref(s->commit_source);
         s->store_source = sd_event_source_disable_unref(s->store_source);
@@ -204,9 +200,9 @@ int commit_then(State *s, CommitCallback callback, void *userdata) {
 
 int commit_now(State *s) {
         do {
-                start(s);
+                commit_start(s);
                 store_wait(s->store);
-        } while (has_something_to_do(s));
+        } while (commit_is_due(s));
         return store_get_error(s->store);
 }
 
