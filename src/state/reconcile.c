@@ -8,7 +8,8 @@
 
 /* --- holders --- */
 
-static void note(const Volume *v, const Holder *h, const char *message, const char *operation, const char *text) {
+static void log_holder(const Volume *v, const Holder *h, const char *message, const char *operation,
+                       const char *text) {
         const LogField fields[] = {
                 { "MESSAGE_ID", message },
                 { "SELVOL_VOLUME", v->id },
@@ -43,12 +44,13 @@ void holder_lose(State *s, Volume *v, Holder *h, const char *moved_to) {
                                      strempty(target));
         }
         metrics_count(s->metrics, METRIC_HOLDERS_LOST);
-        note(v, h, MESSAGE_HOLDER_LOST, "release", text ?: "Unmounted outside of selvol: the holder is released.");
+        log_holder(v, h, MESSAGE_HOLDER_LOST, "release",
+                   text ?: "Unmounted outside of selvol: the holder is released.");
         holder_drop(s, v, h);
 }
 
 static void note_change(State *s, Volume *v, Holder *h, const char *text) {
-        note(v, h, MESSAGE_MOUNT_CHANGED, "change", strempty(text));
+        log_holder(v, h, MESSAGE_MOUNT_CHANGED, "change", strempty(text));
         event_emit(s, mount_changed, v, h, strempty(text));
 }
 
@@ -94,44 +96,25 @@ static void note_reconciled(State *s, Volume *v, const Holder *h, const char *ou
         _cleanup_free_ char *text = strdup_printf("Compared with the mount table: %s.", outcome);
 
         metrics_count(s->metrics, METRIC_RECONCILED, outcome);
-        note(v, h, MESSAGE_RECONCILED, "reconcile", strempty(text));
+        log_holder(v, h, MESSAGE_RECONCILED, "reconcile", strempty(text));
 }
 
 /* --- the record and the mount table --- */
 
 typedef enum Verdict { KEEP, FINISH, ROLL_BACK, RELEASE, LOST } Verdict;
 
-static int compare_ids(const void *a, const void *b) {
+static int compare_facts(const void *a, const void *b) {
         const MountFact *x = *(const MountFact *const *) a, *y = *(const MountFact *const *) b;
 
         return x->mount_id < y->mount_id ? -1 : x->mount_id > y->mount_id;
 }
 
-static const MountFact *find_fact(const MountFact *const *sorted, size_t n, uint64_t id) {
-        size_t low = 0, high = n;
-
-        while (low < high) {
-                size_t middle = low + (high - low) / 2;
-
-                if (sorted[middle]->mount_id < id)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return low < n && sorted[low]->mount_id == id ? sorted[low] : NULL;
-}
-
 /* The kernel gives ids of mounts that are gone to others, so the id alone says nothing. The type that is
  * recorded is that of an earlier mount until the outcome of this one is. */
-static bool is_same_mount(const Volume *v, const Holder *h, const MountFact *fact) {
+static bool is_mount_of_holder(const Volume *v, const Holder *h, const MountFact *fact) {
         return fact && fact->mount_id == h->mount_id && (isempty(h->device) || streq(h->device, fact->device)) &&
                (h->state == HOLDER_MOUNTING || streq(fact->fs_type, v->fs_type)) &&
                streq(fact->context, h->strategy == STRATEGY_CONTEXT_MOUNT ? strempty(h->context) : "");
-}
-
-/* That the worker has noted it as the volume's tells it from another one that looks the same. */
-static bool is_there(const Volume *v, const Holder *h, const MountFact *fact) {
-        return is_same_mount(v, h, fact) && streq(h->target, fact->target) && streq(strempty(fact->volume), v->id);
 }
 
 /* selvol mounts file systems; what shows a part of one was bound there by somebody else. */
@@ -139,8 +122,10 @@ static bool is_whole(const MountFact *fact) {
         return streq(strempty(fact->root), "/") || streq(fact->fs_type, "btrfs");
 }
 
-static Verdict decide(const Volume *v, const Holder *h, const MountFact *fact) {
-        bool there = is_there(v, h, fact);
+static Verdict judge_holder(const Volume *v, const Holder *h, const MountFact *fact) {
+        /* That the worker has noted it as the volume's tells it from another one that looks the same. */
+        bool there = is_mount_of_holder(v, h, fact) && streq(h->target, fact->target) &&
+                     streq(strempty(fact->volume), v->id);
 
         switch (h->state) {
         case HOLDER_MOUNTING:
@@ -154,7 +139,7 @@ static Verdict decide(const Volume *v, const Holder *h, const MountFact *fact) {
 }
 
 /* What it was mounted from, if that has changed, went with the job: it is not known any more. */
-static int finish(State *s, Volume *v, Holder *h, const MountFact *fact) {
+static int finish_mount(State *s, Volume *v, Holder *h, const MountFact *fact) {
         int r;
 
         h->state = HOLDER_MOUNTED;
@@ -171,12 +156,12 @@ static int finish(State *s, Volume *v, Holder *h, const MountFact *fact) {
 }
 
 void reconcile_holder(State *s, Volume *v, Holder *h, const MountFact *fact) {
-        switch (decide(v, h, fact)) {
+        switch (judge_holder(v, h, fact)) {
         case KEEP:
                 note_mount(s, v, h, fact);
                 break;
         case FINISH:
-                if (finish(s, v, h, fact) < 0)
+                if (finish_mount(s, v, h, fact) < 0)
                         log_error("%s: Out of memory, the record of the mount is incomplete.", v->id);
                 break;
         case ROLL_BACK:
@@ -190,7 +175,7 @@ void reconcile_holder(State *s, Volume *v, Holder *h, const MountFact *fact) {
                 break;
         case LOST:
                 holder_lose(s, v, h,
-                            is_same_mount(v, h, fact) && !streq(h->target, fact->target) ? fact->target : NULL);
+                            is_mount_of_holder(v, h, fact) && !streq(h->target, fact->target) ? fact->target : NULL);
                 break;
         }
 }
@@ -213,7 +198,7 @@ static void reconcile_unclaimed(State *s, Volume *v, Holder *h, const MountFact 
                 return;
         if (!target_is_claimed(s, h->target))
                 reconcile_holder(s, v, h, fact);
-        else if (decide(v, h, fact) == LOST)
+        else if (judge_holder(v, h, fact) == LOST)
                 s->recheck_needed = true;
 }
 
@@ -226,12 +211,16 @@ int reconcile(State *s, const MountFact *facts, size_t n_facts) {
                 return -ENOMEM;
         for (size_t i = 0; i < n_facts; i++)
                 sorted[i] = &facts[i];
-        qsort(sorted, n_facts, sizeof(MountFact *), compare_ids);
+        qsort(sorted, n_facts, sizeof(MountFact *), compare_facts);
 
         s->recheck_needed = false;
         HASH_ITER (hh, s->volumes.table, v, next)
-                LL_FOREACH_SAFE (v->holders, h, next_holder)
-                        reconcile_unclaimed(s, v, h, find_fact(sorted, n_facts, h->mount_id));
+                LL_FOREACH_SAFE (v->holders, h, next_holder) {
+                        const MountFact *key = &(MountFact){ .mount_id = h->mount_id };
+                        const MountFact **found = bsearch(&key, sorted, n_facts, sizeof(*sorted), compare_facts);
+
+                        reconcile_unclaimed(s, v, h, found ? *found : NULL);
+                }
         return 0;
 }
 
@@ -264,7 +253,7 @@ static Unrecorded *unrecorded_free_one(Unrecorded *u) {
 }
 DEFINE_CLEANUP_FUNC(Unrecorded *, unrecorded_free_one);
 
-static void tell(const State *s, const Unrecorded *u) {
+static void log_unrecorded(const State *s, const Unrecorded *u) {
         _cleanup_free_ char *target = string_escape(u->target, 200);
         const LogField fields[] = {
                 { "MESSAGE_ID", MESSAGE_UNRECORDED },
@@ -292,7 +281,7 @@ static bool is_unrecorded(State *s, const MountFact *fact) {
 }
 
 /* before: those that were known. Returns 0 or -ENOMEM. */
-static int add(State *s, const MountFact *fact, const Unrecorded *before) {
+static int add_unrecorded(State *s, const MountFact *fact, const Unrecorded *before) {
         _cleanup_(unrecorded_free_onep) Unrecorded *u = calloc(1, sizeof(*u));
         const Unrecorded *known;
         int r;
@@ -307,7 +296,7 @@ static int add(State *s, const MountFact *fact, const Unrecorded *before) {
                 return -ENOMEM;
         HASH_FIND_STR(before, u->target, known);
         if (!known || known->mount_id != u->mount_id)
-                tell(s, u);
+                log_unrecorded(s, u);
         HASH_ADD_KEYPTR(hh, s->unrecorded, u->target, strlen(u->target), u);
         r = hash_was_added(u);
         if (r >= 0)
@@ -315,7 +304,7 @@ static int add(State *s, const MountFact *fact, const Unrecorded *before) {
         return r;
 }
 
-static void free_all(Unrecorded **all) {
+static void unrecorded_free_all(Unrecorded **all) {
         Unrecorded *u, *next;
 
         HASH_ITER (hh, *all, u, next) {
@@ -330,8 +319,8 @@ int unrecorded_take(State *s, const MountFact *facts, size_t n_facts) {
 
         for (size_t i = 0; r >= 0 && i < n_facts; i++)
                 if (is_unrecorded(s, &facts[i]) && !unrecorded_find(s, facts[i].target))
-                        r = add(s, &facts[i], before);
-        free_all(&before);
+                        r = add_unrecorded(s, &facts[i], before);
+        unrecorded_free_all(&before);
         return r;
 }
 
@@ -354,5 +343,5 @@ void unrecorded_drop(State *s, uint64_t mount_id) {
 }
 
 void unrecorded_free(State *s) {
-        free_all(&s->unrecorded);
+        unrecorded_free_all(&s->unrecorded);
 }

@@ -13,7 +13,7 @@
 
 typedef struct Deferred Deferred;
 typedef struct Job Job;
-typedef struct Watch Watch;
+typedef struct WorkerWatch WorkerWatch;
 typedef struct Unrecorded Unrecorded;
 
 /* Events. The api registers these functions at start to emit signals; calls come from below. */
@@ -68,7 +68,7 @@ typedef struct State {
          * holders are compared with it. Returns 0 or a negative errno. */
         int (*take_orphans)(void *userdata, const OrphanNote *notes, size_t n);
         void *userdata; /* of these */
-        Watch *watch;
+        WorkerWatch *watch;
         Unrecorded *unrecorded; /* by target */
         bool recheck_needed;    /* the mount table changed where a job was at work */
         /* commit.c */

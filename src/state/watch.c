@@ -12,7 +12,7 @@
 
 enum { FIRST_LOOK_SEC = 10, RETRY_SEC_MAX = 5 };
 
-struct Watch {
+struct WorkerWatch {
         sd_bus *worker;
         sd_event_source *retry;
         unsigned retry_sec;
@@ -24,7 +24,7 @@ struct Watch {
         size_t n_asked;
 };
 
-static void retry_later(State *s);
+static void watch_again_later(State *s);
 
 bool state_take_node(State *s, Node *node) {
         bool changed = !s->node_known || s->node.selinux != node->selinux || s->node.enforcing != node->enforcing;
@@ -52,24 +52,15 @@ static int take_snapshot(State *s, sd_bus_message *reply) {
         return r < 0 ? r : unrecorded_take(s, w.mounts, w.n_mounts);
 }
 
-/* What the worker says of an id before it has heard that it was recorded is of an earlier mount. */
-static bool is_asked(const Watch *w, uint64_t mount_id) {
-        for (size_t i = 0; i < w->n_asked; i++)
-                if (w->asked[i] == mount_id)
-                        return true;
-        return false;
-}
-
-static const MountFact *find_came(const MountChanges *c, uint64_t mount_id) {
-        for (size_t i = 0; i < c->n_came; i++)
-                if (c->came[i].mount_id == mount_id)
-                        return &c->came[i];
-        return NULL;
-}
-
 static void compare_holder(State *s, Volume *v, Holder *h, const MountFact *fact) {
-        if (h->state != HOLDER_MOUNTED || is_asked(s->watch, h->mount_id))
+        const WorkerWatch *w = s->watch;
+
+        if (h->state != HOLDER_MOUNTED)
                 return;
+        /* What the worker says of an id before it has heard that it was recorded is of an earlier mount. */
+        for (size_t i = 0; i < w->n_asked; i++)
+                if (w->asked[i] == h->mount_id)
+                        return;
         if (target_is_claimed(s, h->target))
                 s->recheck_needed = true;
         else
@@ -79,21 +70,25 @@ static void compare_holder(State *s, Volume *v, Holder *h, const MountFact *fact
 /* The kernel gives an id anew once it is free, so what has come may have the id of what went. Returns
  * whether it was a holder's. */
 static bool take_removed(State *s, uint64_t mount_id, const MountChanges *changes) {
+        const MountFact *came = NULL;
         Holder *h, *next_holder;
         Volume *v, *next;
         bool held = false;
 
+        for (size_t i = 0; !came && i < changes->n_came; i++)
+                if (changes->came[i].mount_id == mount_id)
+                        came = &changes->came[i];
         HASH_ITER (hh, s->volumes.table, v, next)
                 LL_FOREACH_SAFE (v->holders, h, next_holder) {
                         if (h->mount_id != mount_id)
                                 continue;
                         held = true;
-                        compare_holder(s, v, h, find_came(changes, mount_id));
+                        compare_holder(s, v, h, came);
                 }
         return held;
 }
 
-static int on_changed(sd_bus_message *signal, void *userdata, sd_bus_error *error) {
+static int on_mounts_changed(sd_bus_message *signal, void *userdata, sd_bus_error *error) {
         _cleanup_(mount_changes_done) MountChanges changes = { 0 };
         State *s = userdata;
         int r;
@@ -124,7 +119,7 @@ static int on_changed(sd_bus_message *signal, void *userdata, sd_bus_error *erro
         return 0;
 }
 
-static int on_node(sd_bus_message *signal, void *userdata, sd_bus_error *error) {
+static int on_node_changed(sd_bus_message *signal, void *userdata, sd_bus_error *error) {
         _cleanup_(node_done) Node node = { 0 };
         State *s = userdata;
         int r;
@@ -139,7 +134,7 @@ static int on_node(sd_bus_message *signal, void *userdata, sd_bus_error *error) 
         return 0;
 }
 
-static int on_orphan_gone(sd_bus_message *signal, void *userdata, sd_bus_error *error) {
+static int on_orphan_ended(sd_bus_message *signal, void *userdata, sd_bus_error *error) {
         watch_recheck(userdata);
         return 0;
 }
@@ -147,10 +142,10 @@ static int on_orphan_gone(sd_bus_message *signal, void *userdata, sd_bus_error *
 static void note_failure(State *s) {
         s->watch->heard = false;
         metrics_count(s->metrics, METRIC_WORKER_FAILURES, "watch");
-        retry_later(s);
+        watch_again_later(s);
 }
 
-static int on_disconnected(sd_bus_message *signal, void *userdata, sd_bus_error *error) {
+static int on_watch_disconnected(sd_bus_message *signal, void *userdata, sd_bus_error *error) {
         State *s = userdata;
 
         log_notice("The worker has ended its watch of the mount table; asking again.");
@@ -185,6 +180,14 @@ static int on_snapshot(sd_bus_message *reply, void *userdata, sd_bus_error *erro
 
 /* What went must be known before what a job says that came: it may have the same id. */
 static int open_connection(State *s, sd_bus **ret) {
+        static const struct {
+                const char *name;
+                sd_bus_message_handler_t callback;
+        } signals[] = {
+                { WORKER_CHANGED, on_mounts_changed },
+                { WORKER_NODE, on_node_changed },
+                { WORKER_ORPHAN, on_orphan_ended },
+        };
         _cleanup_(peer_disconnectp) sd_bus *worker = NULL;
         int r;
 
@@ -194,17 +197,14 @@ static int open_connection(State *s, sd_bus **ret) {
         r = sd_bus_attach_event(worker, s->event, SD_EVENT_PRIORITY_IMPORTANT);
         if (r < 0)
                 return r;
-        r = sd_bus_match_signal(worker, NULL, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_CHANGED, on_changed, s);
-        if (r < 0)
-                return r;
-        r = sd_bus_match_signal(worker, NULL, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_NODE, on_node, s);
-        if (r < 0)
-                return r;
-        r = sd_bus_match_signal(worker, NULL, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_ORPHAN, on_orphan_gone, s);
-        if (r < 0)
-                return r;
+        for (size_t i = 0; i < ELEMENTSOF(signals); i++) {
+                r = sd_bus_match_signal(worker, NULL, NULL, WORKER_PATH, WORKER_INTERFACE, signals[i].name,
+                                        signals[i].callback, s);
+                if (r < 0)
+                        return r;
+        }
         r = sd_bus_match_signal_async(worker, NULL, NULL, "/org/freedesktop/DBus/Local", "org.freedesktop.DBus.Local",
-                                      "Disconnected", on_disconnected, NULL, s);
+                                      "Disconnected", on_watch_disconnected, NULL, s);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(worker);
@@ -252,8 +252,8 @@ static int on_retry(sd_event_source *source, uint64_t usec, void *userdata) {
         return 0;
 }
 
-static void retry_later(State *s) {
-        Watch *w = s->watch;
+static void watch_again_later(State *s) {
+        WorkerWatch *w = s->watch;
 
         w->worker = peer_disconnect(w->worker);
         w->n_asked = 0;
@@ -285,7 +285,7 @@ int watch_start(State *s) {
 /* They are answered in their order. */
 static int on_expected(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
         State *s = userdata;
-        Watch *w = s->watch;
+        WorkerWatch *w = s->watch;
 
         if (w->n_asked > 0)
                 memmove(w->asked, w->asked + 1, --w->n_asked * sizeof(uint64_t));
@@ -296,7 +296,7 @@ static int on_expected(sd_bus_message *reply, void *userdata, sd_bus_error *erro
 
 static int send_expect(State *s, const MountFact *fact) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
-        Watch *w = s->watch;
+        WorkerWatch *w = s->watch;
         uint64_t *grown = reallocarray(w->asked, w->n_asked + 1, sizeof(uint64_t));
         int r;
 
@@ -329,7 +329,7 @@ void watch_recheck(State *s) {
         if (s->watch->asked_usec > 0 && now_monotonic_usec() - s->watch->asked_usec > USEC_PER_SEC)
                 s->watch->heard = false;
         s->watch->retry_sec = 0;
-        retry_later(s);
+        watch_again_later(s);
 }
 
 bool watch_is_heard(const State *s) {
