@@ -105,7 +105,7 @@ static void close_file(StoreFile *f) {
 
 /* PATH.new is complete. From the first rename on it is what counts. The old file is closed after that, as
  * SQLite may yet write to it then. */
-static int replace(StoreFile *f) {
+static int replace_file(StoreFile *f) {
         _cleanup_free_ char *new = name_beside(f->path, ".new"), *next = name_beside(f->path, ".next");
         int r;
 
@@ -227,7 +227,7 @@ static int keep_version(StoreFile *f, int version) {
         return f->kept ? 0 : -ENOMEM;
 }
 
-static int migrate(StoreFile *f, int version) {
+static int migrate_file(StoreFile *f, int version) {
         int r;
 
         r = migrate_copy(f, version);
@@ -239,7 +239,7 @@ static int migrate(StoreFile *f, int version) {
         r = keep_version(f, version);
         if (r < 0)
                 return r;
-        r = replace(f);
+        r = replace_file(f);
         return r < 0 ? r : open_durable(f, &version);
 }
 
@@ -253,7 +253,7 @@ static int open_to_write(StoreFile *f) {
         if (r < 0)
                 return r;
         if (schema_is_newer(f->schema, version)) {
-                r = migrate(f, version);
+                r = migrate_file(f, version);
                 if (r < 0)
                         return r;
         }
@@ -355,27 +355,21 @@ int store_file_open(StoreFile *f, int *ret_error) {
 
 /* --- changes --- */
 
-static int execute(StoreFile *f, Statement id) {
-        _cleanup_statement_ sqlite3_stmt *st = f->statements[id];
-
-        return statement_execute(st);
-}
-
 int store_file_commit(StoreFile *f, const Changes *changes) {
         int r;
 
         assert(f && f->db);
 
-        r = execute(f, BEGIN);
+        r = statement_execute(f->statements[BEGIN]);
         if (r >= 0)
                 r = changes_execute(changes, f->statements);
         if (r >= 0)
-                r = execute(f, COMMIT);
+                r = statement_execute(f->statements[COMMIT]);
         if (r >= 0)
                 return 0;
         r = explain_error(f->path, r);
         if (!sqlite3_get_autocommit(f->db))
-                (void) execute(f, ROLLBACK);
+                (void) statement_execute(f->statements[ROLLBACK]);
         return r;
 }
 
@@ -389,7 +383,7 @@ static int write_new(const StoreFile *f, const Changes *everything, const Change
         r = open_present(&new, 0);
         if (r < 0)
                 return r;
-        r = execute(&new, BEGIN);
+        r = statement_execute(new.statements[BEGIN]);
         if (r < 0)
                 return r;
         r = changes_execute(everything, new.statements);
@@ -398,7 +392,7 @@ static int write_new(const StoreFile *f, const Changes *everything, const Change
         r = changes_execute(changes, new.statements);
         if (r < 0)
                 return r;
-        r = execute(&new, COMMIT);
+        r = statement_execute(new.statements[COMMIT]);
         return r < 0 ? r : merge_log(new.db);
 }
 
@@ -410,7 +404,7 @@ int store_file_write_anew(StoreFile *f, const Changes *everything, const Changes
         r = write_new(f, everything, changes);
         if (r < 0)
                 return explain_error(f->path, r);
-        r = replace(f);
+        r = replace_file(f);
         if (r >= 0)
                 r = open_to_write(f);
         if (r >= 0)

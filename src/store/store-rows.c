@@ -6,15 +6,15 @@
 #include "store/store-rows.h"
 
 /* A column that is a member of a struct as it is. */
-typedef enum FieldType { TEXT, TEXT_OR_NULL, FLAG, U64, GID } FieldType;
+typedef enum ColumnType { TEXT, TEXT_OR_NULL, FLAG, U64, GID } ColumnType;
 
-typedef struct Field {
+typedef struct ColumnMember {
         int column;
-        FieldType type;
+        ColumnType type;
         size_t offset;
-} Field;
+} ColumnMember;
 
-static const Field volume_fields[] = {
+static const ColumnMember volume_members[] = {
         { VOLUME_SOURCE, TEXT, offsetof(Volume, source) },
         { VOLUME_FS_TYPE, TEXT, offsetof(Volume, fs_type) },
         { VOLUME_DRIVER, TEXT_OR_NULL, offsetof(Volume, driver) },
@@ -26,7 +26,7 @@ static const Field volume_fields[] = {
         { VOLUME_MOUNTED_THIS_BOOT, FLAG, offsetof(Volume, mounted_this_boot) },
 };
 
-static const Field holder_fields[] = {
+static const ColumnMember holder_members[] = {
         { HOLDER_NAME, TEXT, offsetof(Holder, name) },
         { HOLDER_TARGET, TEXT, offsetof(Holder, target) },
         { HOLDER_READ_ONLY, FLAG, offsetof(Holder, read_only) },
@@ -42,45 +42,36 @@ static const Field holder_fields[] = {
         { HOLDER_SUPERBLOCK, TEXT, offsetof(Holder, superblock) },
 };
 
-static void set_fields(Change *c, const Field *fields, size_t n, const void *object) {
-        for (const Field *f = fields; f < fields + n; f++) {
-                const void *member = (const char *) object + f->offset;
+static void set_members(Change *c, const ColumnMember *members, size_t n, const void *object) {
+        for (const ColumnMember *m = members; m < members + n; m++) {
+                const void *member = (const char *) object + m->offset;
 
-                switch (f->type) {
+                switch (m->type) {
                 case TEXT:
-                        change_set_text(c, f->column, strempty(*(char *const *) member));
+                        change_set_text(c, m->column, strempty(*(char *const *) member));
                         break;
                 case TEXT_OR_NULL:
-                        change_set_text(c, f->column, *(char *const *) member);
+                        change_set_text(c, m->column, *(char *const *) member);
                         break;
                 case FLAG:
-                        change_set_number(c, f->column, *(const bool *) member);
+                        change_set_number(c, m->column, *(const bool *) member);
                         break;
                 case U64:
-                        change_set_number(c, f->column, *(const uint64_t *) member);
+                        change_set_number(c, m->column, *(const uint64_t *) member);
                         break;
                 case GID:
-                        change_set_number(c, f->column, *(const gid_t *) member);
+                        change_set_number(c, m->column, *(const gid_t *) member);
                         break;
                 }
         }
 }
 
-/* The key of the rows that a statement is about. */
-static Change *append_with_key(Changes *all, Statement statement, const char *key) {
-        Change *c = changes_append(all, statement);
-
-        if (c)
-                change_set_text(c, 0, key);
-        return c;
-}
-
 void rows_put_holder(Changes *all, const Volume *v, const Holder *h) {
-        Change *c = append_with_key(all, PUT_HOLDER, v->id);
+        Change *c = changes_append(all, PUT_HOLDER, v->id);
 
         if (!c)
                 return;
-        set_fields(c, holder_fields, ELEMENTSOF(holder_fields), h);
+        set_members(c, holder_members, ELEMENTSOF(holder_members), h);
         change_set_text(c, HOLDER_STATE, holder_state_to_string(h->state));
         change_set_text(c, HOLDER_STRATEGY, strategy_to_string(h->strategy));
         change_set_text(c, HOLDER_REASON, reason_to_string(h->reason));
@@ -88,14 +79,14 @@ void rows_put_holder(Changes *all, const Volume *v, const Holder *h) {
 
 void rows_put_volume(Changes *all, const Volume *v) {
         _cleanup_free_ char *options = strv_join(v->mount_options, ",");
-        Change *c = append_with_key(all, PUT_VOLUME, v->id);
+        Change *c = changes_append(all, PUT_VOLUME, v->id);
         const Mark *m = &v->mark;
         bool labels_known = m->label_state != FILES_UNKNOWN && !isempty(m->context),
              group_known = m->ownership_state != FILES_UNKNOWN;
 
         if (!c)
                 return;
-        set_fields(c, volume_fields, ELEMENTSOF(volume_fields), v);
+        set_members(c, volume_members, ELEMENTSOF(volume_members), v);
         change_set_text(c, VOLUME_ACCESS_MODE, access_mode_to_string(v->access_mode));
         change_set_text(c, VOLUME_STRATEGY, strategy_to_string(v->strategy));
         change_set_text(c, VOLUME_FINGERPRINT, v->fingerprint.text);
@@ -110,15 +101,15 @@ void rows_put_volume(Changes *all, const Volume *v) {
 }
 
 void rows_delete_holder(Changes *all, const char *target) {
-        (void) append_with_key(all, DELETE_HOLDER, target);
+        (void) changes_append(all, DELETE_HOLDER, target);
 }
 
 void rows_delete_volume(Changes *all, const char *id) {
-        (void) append_with_key(all, DELETE_VOLUME, id);
+        (void) changes_append(all, DELETE_VOLUME, id);
 }
 
 void rows_put_boot_id(Changes *all, const char *boot_id) {
-        Change *c = append_with_key(all, PUT_META, "boot_id");
+        Change *c = changes_append(all, PUT_META, "boot_id");
 
         if (c)
                 change_set_text(c, META_VALUE, boot_id);
@@ -187,37 +178,37 @@ static int gid_column(sqlite3_stmt *st, int column, gid_t max, gid_t *ret) {
         return 0;
 }
 
-static int read_field(sqlite3_stmt *st, const Field *f, void *member) {
-        switch (f->type) {
-        case TEXT_OR_NULL:
-                if (sqlite3_column_type(st, f->column) == SQLITE_NULL)
-                        return 0;
-                _fallthrough_;
-        case TEXT:
-                return dup_column(st, f->column, member);
-        case FLAG:
-                return flag_column(st, f->column, member);
-        case U64:
-                *(uint64_t *) member = (uint64_t) sqlite3_column_int64(st, f->column);
-                return 0;
-        case GID:
-                return gid_column(st, f->column, GID_NONE, member);
-        default:
-                return -EINVAL;
-        }
-}
-
 /* Members that were read before a failure are the caller's to free. */
-static int read_fields(sqlite3_stmt *st, const Field *fields, size_t n, void *object) {
-        for (size_t i = 0; i < n; i++) {
-                int r = read_field(st, &fields[i], (char *) object + fields[i].offset);
+static int read_members(sqlite3_stmt *st, const ColumnMember *members, size_t n, void *object) {
+        for (const ColumnMember *m = members; m < members + n; m++) {
+                void *member = (char *) object + m->offset;
+                int r = 0;
+
+                switch (m->type) {
+                case TEXT_OR_NULL:
+                        if (sqlite3_column_type(st, m->column) == SQLITE_NULL)
+                                break;
+                        _fallthrough_;
+                case TEXT:
+                        r = dup_column(st, m->column, member);
+                        break;
+                case FLAG:
+                        r = flag_column(st, m->column, member);
+                        break;
+                case U64:
+                        *(uint64_t *) member = (uint64_t) sqlite3_column_int64(st, m->column);
+                        break;
+                case GID:
+                        r = gid_column(st, m->column, GID_NONE, member);
+                        break;
+                }
                 if (r < 0)
                         return r;
         }
         return 0;
 }
 
-static int check_context(const char *context) {
+static int check_context_text(const char *context) {
         _cleanup_failure_ Failure f = { 0 };
         _cleanup_free_ char *canonical = NULL;
         int r;
@@ -251,7 +242,7 @@ int rows_get_boot_id(const StoreFile *f, char **ret) {
         return 0;
 }
 
-static int read_mark(sqlite3_stmt *st, Mark *m) {
+static int read_volume_mark(sqlite3_stmt *st, Mark *m) {
         int label_state = files_state_from_string(text_column(st, VOLUME_LABEL_STATE)),
             ownership_state = files_state_from_string(text_column(st, VOLUME_OWNERSHIP_STATE)), r;
 
@@ -262,7 +253,7 @@ static int read_mark(sqlite3_stmt *st, Mark *m) {
         r = dup_column(st, VOLUME_LABEL_CONTEXT, &m->context);
         if (r < 0)
                 return r;
-        r = check_context(m->context);
+        r = check_context_text(m->context);
         if (r < 0)
                 return r;
         r = gid_column(st, VOLUME_GID, GID_NONE - 1, &m->gid);
@@ -272,7 +263,7 @@ static int read_mark(sqlite3_stmt *st, Mark *m) {
 }
 
 /* No option contains a comma. Whether an option is allowed is checked when it is used. */
-static int read_mount(sqlite3_stmt *st, Volume *v) {
+static int read_volume_mount(sqlite3_stmt *st, Volume *v) {
         _cleanup_(mount_options_done) MountOptions options = { 0 };
         _cleanup_strv_ char **all = NULL;
         _cleanup_failure_ Failure f = { 0 };
@@ -297,7 +288,7 @@ static int read_mount(sqlite3_stmt *st, Volume *v) {
         return 0;
 }
 
-static int read_volume(sqlite3_stmt *st, Volume **ret) {
+static int load_volume(sqlite3_stmt *st, Volumes *all) {
         _cleanup_(volume_freep) Volume *v = volume_new(text_column(st, VOLUME_ID));
         _cleanup_failure_ Failure f = { 0 };
         int access_mode = access_mode_from_string(text_column(st, VOLUME_ACCESS_MODE)),
@@ -312,23 +303,27 @@ static int read_volume(sqlite3_stmt *st, Volume **ret) {
         r = volume_id_validate(v->id, &f);
         if (r != 0)
                 return r < 0 ? r : -EUCLEAN;
-        r = read_fields(st, volume_fields, ELEMENTSOF(volume_fields), v);
+        r = read_members(st, volume_members, ELEMENTSOF(volume_members), v);
         if (r < 0)
                 return r;
-        r = check_context(v->context);
+        r = check_context_text(v->context);
         if (r < 0)
                 return r;
-        r = read_mark(st, &v->mark);
+        r = read_volume_mark(st, &v->mark);
         if (r < 0)
                 return r;
-        r = read_mount(st, v);
+        r = read_volume_mount(st, v);
         if (r < 0)
                 return r;
         if (fingerprint_from_string(strempty(text_column(st, VOLUME_FINGERPRINT)), &v->fingerprint) < 0)
                 return -EUCLEAN;
+        if (volumes_find(all, v->id))
+                return -EUCLEAN;
 
-        *ret = TAKE_PTR(v);
-        return 0;
+        r = volumes_add(all, v);
+        if (r >= 0)
+                TAKE_PTR(v);
+        return r;
 }
 
 /* One whose volume was not read is skipped with it. */
@@ -346,13 +341,13 @@ static int load_holder(sqlite3_stmt *st, Volumes *all) {
         h->state = (HolderState) state;
         h->strategy = (Strategy) strategy;
         h->reason = (Reason) reason;
-        r = read_fields(st, holder_fields, ELEMENTSOF(holder_fields), h);
+        r = read_members(st, holder_members, ELEMENTSOF(holder_members), h);
         if (r < 0)
                 return r;
         /* Where an index is damaged there can be two of a key. */
         if (!path_is_normalized(h->target) || volumes_find_target(all, h->target, NULL))
                 return -EUCLEAN;
-        r = check_context(h->context);
+        r = check_context_text(h->context);
         if (r < 0)
                 return r;
         if ((h->fs_group == GID_NONE) != (h->disk_gid == GID_NONE))
@@ -361,19 +356,6 @@ static int load_holder(sqlite3_stmt *st, Volumes *all) {
         r = volume_add_holder(v, h);
         if (r >= 0)
                 TAKE_PTR(h);
-        return r;
-}
-
-static int load_volume(sqlite3_stmt *st, Volumes *all) {
-        Volume *v;
-        int r;
-
-        r = read_volume(st, &v);
-        if (r < 0)
-                return r;
-        r = volumes_find(all, v->id) ? -EUCLEAN : volumes_add(all, v);
-        if (r < 0)
-                volume_free(v);
         return r;
 }
 

@@ -98,7 +98,8 @@ int statement_step(sqlite3_stmt *st) {
         return rc == SQLITE_ROW ? 1 : schema_errno(sqlite3_db_handle(st), rc);
 }
 
-int statement_execute(sqlite3_stmt *st) {
+int statement_execute(sqlite3_stmt *statement) {
+        _cleanup_statement_ sqlite3_stmt *st = statement;
         int r = statement_step(st);
 
         return r < 0 ? r : 0;
@@ -213,7 +214,7 @@ struct Change {
         Value values[COLUMNS_MAX];
 };
 
-Change *changes_append(Changes *all, Statement statement) {
+Change *changes_append(Changes *all, Statement statement, const char *key) {
         Change *c = calloc(1, sizeof(*c));
 
         assert(all);
@@ -228,6 +229,7 @@ Change *changes_append(Changes *all, Statement statement) {
         else
                 all->first = c;
         all->last = c;
+        change_set_text(c, 0, key);
         return c;
 }
 
@@ -258,30 +260,28 @@ void change_set_number(Change *c, int column, uint64_t number) {
         c->values[column] = (Value){ .type = VALUE_NUMBER, .number = number };
 }
 
-static int execute(const Change *c, sqlite3_stmt *statement) {
-        _cleanup_statement_ sqlite3_stmt *st = statement;
-
-        /* SQLite counts parameters from 1. One that lacks memory fails when the statement is executed. */
-        for (int i = 0; i < sqlite3_bind_parameter_count(st); i++) {
-                const Value *v = &c->values[i];
-
-                if (v->type == VALUE_TEXT)
-                        (void) sqlite3_bind_text(st, i + 1, v->text, -1, SQLITE_STATIC);
-                else if (v->type == VALUE_NUMBER)
-                        (void) sqlite3_bind_int64(st, i + 1, (sqlite3_int64) v->number);
-        }
-        return statement_execute(st);
-}
-
 int changes_execute(const Changes *all, sqlite3_stmt *const statements[STATEMENTS]) {
-        int r;
-
         assert(all);
 
         if (all->incomplete)
                 return -ENOMEM;
         for (const Change *c = all->first; c; c = c->next) {
-                r = c->incomplete ? -ENOMEM : execute(c, statements[c->statement]);
+                _cleanup_statement_ sqlite3_stmt *st = statements[c->statement];
+                int r;
+
+                if (c->incomplete)
+                        return -ENOMEM;
+                /* SQLite counts parameters from 1. One that lacks memory fails when the statement is
+                 * executed. */
+                for (int i = 0; i < sqlite3_bind_parameter_count(st); i++) {
+                        const Value *v = &c->values[i];
+
+                        if (v->type == VALUE_TEXT)
+                                (void) sqlite3_bind_text(st, i + 1, v->text, -1, SQLITE_STATIC);
+                        else if (v->type == VALUE_NUMBER)
+                                (void) sqlite3_bind_int64(st, i + 1, (sqlite3_int64) v->number);
+                }
+                r = statement_execute(st);
                 if (r < 0)
                         return r;
         }

@@ -85,8 +85,8 @@ typedef enum Statement {
 
 /* Returns 1 if there is another row, 0 if not, or a negative errno. _cleanup_statement_ ends it. */
 int statement_step(sqlite3_stmt *st) _warn_unused_;
-/* Runs a statement to its end; a row is of no interest. Returns 0 or a negative errno. */
-int statement_execute(sqlite3_stmt *st) _warn_unused_;
+/* Runs a statement and ends it; a row is of no interest. Returns 0 or a negative errno. */
+int statement_execute(sqlite3_stmt *statement);
 
 static inline void statement_resetp(sqlite3_stmt **st) {
         if (!*st)
@@ -119,8 +119,9 @@ typedef struct Changes {
         bool incomplete; /* there was no memory for one of them */
 } Changes;
 
-/* Appends a change whose parameters are NULL. Returns NULL without memory, which is remembered. */
-Change *changes_append(Changes *all, Statement statement);
+/* Appends a change to the row with the key, its first column, whose other parameters are NULL. Returns NULL
+ * without memory, which is remembered. */
+Change *changes_append(Changes *all, Statement statement, const char *key);
 void changes_done(Changes *all);
 
 /* Set the parameter that belongs to a column; the text is copied, and may be NULL. */

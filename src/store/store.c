@@ -29,7 +29,7 @@ struct Store {
         bool queued, written, stop; /* the transaction is to be written; it was; the thread is to end */
 };
 
-static void *run_thread(void *userdata) {
+static void *run_store_thread(void *userdata) {
         Store *s = userdata;
         Transaction *t = &s->transaction;
 
@@ -64,7 +64,7 @@ static int start_thread(Store *s) {
         r = pthread_sigmask(SIG_SETMASK, &all, &before);
         if (r != 0)
                 return -r;
-        r = pthread_create(&s->thread, NULL, run_thread, s);
+        r = pthread_create(&s->thread, NULL, run_store_thread, s);
         (void) pthread_sigmask(SIG_SETMASK, &before, NULL);
         if (r != 0)
                 return -r;
@@ -186,7 +186,7 @@ void store_drop_changes(Store *s) {
 
 /* --- transactions --- */
 
-static void queue(Store *s, const Transaction *t) {
+static void queue_transaction(Store *s, const Transaction *t) {
         s->transaction = *t;
         s->handed_over = true;
         (void) pthread_mutex_lock(&s->lock);
@@ -204,7 +204,8 @@ void store_hand_over(Store *s, StoreCommitted callback, void *userdata) {
                 callback(userdata, s->error);
                 return;
         }
-        queue(s, &(Transaction){ .changes = TAKE_STRUCT(s->changes), .callback = callback, .userdata = userdata });
+        queue_transaction(
+                s, &(Transaction){ .changes = TAKE_STRUCT(s->changes), .callback = callback, .userdata = userdata });
 }
 
 void store_hand_over_anew(Store *s, const Volumes *all, const char *boot_id, StoreCommitted callback,
@@ -216,17 +217,17 @@ void store_hand_over_anew(Store *s, const Volumes *all, const char *boot_id, Sto
 
         rows_put_everything(&t.everything, all, boot_id);
         t.changes = TAKE_STRUCT(s->changes);
-        queue(s, &t);
+        queue_transaction(s, &t);
 }
 
-static void on_committed(void *userdata, int error) {
+static void on_store_committed(void *userdata, int error) {
         *(int *) userdata = error;
 }
 
 int store_commit(Store *s) {
         int r = 0;
 
-        store_hand_over(s, on_committed, &r);
+        store_hand_over(s, on_store_committed, &r);
         store_wait(s);
         return r;
 }

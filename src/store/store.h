@@ -7,9 +7,21 @@
 /* The records that survive: volumes and holders in one SQLite file, and beside it the files that a rewrite
  * or a migration keeps.
  *
- * Changes collect until they are handed to a thread of the store's own as one transaction: no function
- * waits for the disk but store_open(), store_load(), store_commit(), store_wait() and store_close(). After
- * an error the store is failed: it drops what is handed over, until a new file has been written. */
+ * Records must survive the death of selvold and a power cut, but selvold's only loop can't wait for a disk. So
+ * changes collect as values, until they are handed to a thread of the store's own as one transaction. The
+ * thread alone uses the file then. One transaction is under way at a time, and what collects meanwhile is the
+ * next one. A commit is one append to SQLite's log and one fsync (store-file.c); store_dispatch() calls back
+ * when it is on disk. Only store_open(), store_load(), store_get_boot_id(), store_commit(), store_wait() and
+ * store_close() wait for the disk; the second and the third must not be called while a transaction is under
+ * way.
+ *
+ * Whenever selvold or the machine dies, a transaction that was called back without an error is there, and one
+ * under way is there as a whole or not at all. Changes that had only collected are lost: an answer that must
+ * not be ahead of the record waits for the call back (state/commit.h).
+ *
+ * After an error it is unknown what is on disk. The store is failed then, and drops what is handed over, until
+ * everything has been written into a new file (store_hand_over_anew()). At every instant the old file or the
+ * new one is whole. */
 typedef struct Store Store;
 
 /* Opens the file, or makes it, with its directory present; one of an older version is migrated, and a copy
