@@ -24,19 +24,15 @@ bool message_volume_is_good(const char *s) {
         return isempty(s) || volume_id_validate(s, &ignored) == 0;
 }
 
-static int zero_or_error(int r) {
-        return r < 0 ? r : 0;
-}
-
 /* sd-bus returns 0 at the end of a container, where there ought to be something. */
-static int expect(int r) {
-        return r == 0 ? -EBADMSG : zero_or_error(r);
+static int expect_value(int r) {
+        return r == 0 ? -EBADMSG : r < 0 ? r : 0;
 }
 
 /* A signature without its parentheses, on the stack. */
 #define contents_of(type) strndupa((type)->signature + 1, strlen((type)->signature) - 2)
 
-static int append_text(sd_bus_message *m, const char *s) {
+static int append_string(sd_bus_message *m, const char *s) {
         _cleanup_free_ char *escaped = NULL;
 
         s = strempty(s);
@@ -49,60 +45,23 @@ static int append_text(sd_bus_message *m, const char *s) {
         return sd_bus_message_append_basic(m, SD_BUS_TYPE_STRING, s);
 }
 
-static int append_strv(sd_bus_message *m, char **l) {
+static int append_array(sd_bus_message *m, const MessageField *f, const char *object) {
+        void *const *list = (const void *) (object + f->offset);
+        bool is_strv = f->kind == KIND_STRV;
+        char **strings = is_strv ? *list : NULL;
+        const char *structs = *list;
+        size_t n = is_strv ? strv_length(strings) : *(const size_t *) (object + f->count_offset);
         int r;
 
-        r = sd_bus_message_open_container(m, SD_BUS_TYPE_ARRAY, "s");
+        r = sd_bus_message_open_container(m, SD_BUS_TYPE_ARRAY, is_strv ? "s" : f->type->signature);
         if (r < 0)
                 return r;
-        STRV_FOREACH (s, l) {
-                r = append_text(m, *s);
+        for (size_t i = 0; i < n; i++) {
+                r = is_strv ? append_string(m, strings[i]) : message_append(m, f->type, structs + i * f->type->size);
                 if (r < 0)
                         return r;
         }
         return sd_bus_message_close_container(m);
-}
-
-static int append_array(sd_bus_message *m, const MessageType *type, const void *list, size_t n) {
-        int r;
-
-        r = sd_bus_message_open_container(m, SD_BUS_TYPE_ARRAY, type->signature);
-        if (r < 0)
-                return r;
-        for (size_t i = 0; i < n; i++) {
-                r = message_append(m, type, (const char *) list + i * type->size);
-                if (r < 0)
-                        return r;
-        }
-        return zero_or_error(sd_bus_message_close_container(m));
-}
-
-static int append_field(sd_bus_message *m, const MessageField *f, const char *object) {
-        const void *member = object + f->offset;
-
-        switch (f->kind) {
-        case KIND_BOOL:
-                return sd_bus_message_append_basic(m, SD_BUS_TYPE_BOOLEAN, &(int){ *(const bool *) member });
-        case KIND_INT:
-        case KIND_U32:
-        case KIND_U64:
-                return sd_bus_message_append_basic(m, (char) f->kind, member);
-        case KIND_TEXT:
-                return append_text(m, *(char *const *) member);
-        case KIND_WORD:
-                return append_text(m, string_table_get(f->words, *(const unsigned *) member));
-        case KIND_FINGERPRINT:
-                return append_text(m, ((const Fingerprint *) member)->text);
-        case KIND_STRV:
-                return append_strv(m, *(char **const *) member);
-        case KIND_STRUCT:
-                return message_append(m, f->type, member);
-        case KIND_ARRAY:
-                return append_array(m, f->type, *(void *const *) member,
-                                    *(const size_t *) (object + f->count_offset));
-        default:
-                return -EINVAL;
-        }
 }
 
 int message_append(sd_bus_message *m, const MessageType *type, const void *object) {
@@ -115,60 +74,39 @@ int message_append(sd_bus_message *m, const MessageType *type, const void *objec
                 object = copy;
         }
         r = sd_bus_message_open_container(m, SD_BUS_TYPE_STRUCT, contents_of(type));
-        if (r < 0)
-                return r;
-        for (size_t i = 0; i < type->n_fields; i++) {
-                r = append_field(m, &type->fields[i], object);
-                if (r < 0)
-                        return r;
+        for (const MessageField *f = type->fields; r >= 0 && f < type->fields + type->n_fields; f++) {
+                const void *member = (const char *) object + f->offset;
+
+                switch (f->kind) {
+                case KIND_BOOL:
+                        r = sd_bus_message_append_basic(m, SD_BUS_TYPE_BOOLEAN, &(int){ *(const bool *) member });
+                        break;
+                case KIND_INT:
+                case KIND_U32:
+                case KIND_U64:
+                        r = sd_bus_message_append_basic(m, (char) f->kind, member);
+                        break;
+                case KIND_TEXT:
+                        r = append_string(m, *(char *const *) member);
+                        break;
+                case KIND_WORD:
+                        r = append_string(m, string_table_get(f->words, *(const unsigned *) member));
+                        break;
+                case KIND_FINGERPRINT:
+                        r = append_string(m, ((const Fingerprint *) member)->text);
+                        break;
+                case KIND_STRV:
+                case KIND_ARRAY:
+                        r = append_array(m, f, object);
+                        break;
+                case KIND_STRUCT:
+                        r = message_append(m, f->type, member);
+                        break;
+                }
         }
-        return zero_or_error(sd_bus_message_close_container(m));
-}
-
-static int read_text(sd_bus_message *m, const MessageField *f, char **ret) {
-        const char *s;
-        int r;
-
-        r = expect(sd_bus_message_read_basic(m, SD_BUS_TYPE_STRING, &s));
-        if (r < 0)
-                return r;
-        if (f->is_good && !f->is_good(s))
-                return -EBADMSG;
-        if (f->or_null && isempty(s))
-                return 0;
-        *ret = strdup(s);
-        return *ret ? 0 : -ENOMEM;
-}
-
-static int read_bool(sd_bus_message *m, bool *ret) {
-        int value, r;
-
-        r = expect(sd_bus_message_read_basic(m, SD_BUS_TYPE_BOOLEAN, &value));
         if (r >= 0)
-                *ret = value;
-        return r;
-}
-
-static int read_word(sd_bus_message *m, const StringTable *words, unsigned *ret) {
-        const char *s;
-        int r;
-
-        r = expect(sd_bus_message_read_basic(m, SD_BUS_TYPE_STRING, &s));
-        if (r < 0)
-                return r;
-        r = string_table_find(words, s);
-        if (r < 0)
-                return -EBADMSG;
-        *ret = (unsigned) r;
-        return 0;
-}
-
-static int read_fingerprint(sd_bus_message *m, Fingerprint *ret) {
-        const char *s;
-        int r;
-
-        r = expect(sd_bus_message_read_basic(m, SD_BUS_TYPE_STRING, &s));
-        return r < 0 ? r : fingerprint_from_string(s, ret);
+                r = sd_bus_message_close_container(m);
+        return r < 0 ? r : 0;
 }
 
 int message_read_strv(sd_bus_message *m, size_t max, char ***ret) {
@@ -177,7 +115,7 @@ int message_read_strv(sd_bus_message *m, size_t max, char ***ret) {
         size_t n = 0;
         int r;
 
-        r = expect(sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "s"));
+        r = expect_value(sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "s"));
         if (r < 0)
                 return r;
         while ((r = sd_bus_message_read_basic(m, SD_BUS_TYPE_STRING, &s)) > 0) {
@@ -196,6 +134,30 @@ int message_read_strv(sd_bus_message *m, size_t max, char ***ret) {
         return 0;
 }
 
+/* In the message it is a string, in the struct a text, a word or a fingerprint. */
+static int read_string(sd_bus_message *m, const MessageField *f, void *member) {
+        const char *s;
+        int r;
+
+        r = expect_value(sd_bus_message_read_basic(m, SD_BUS_TYPE_STRING, &s));
+        if (r < 0)
+                return r;
+        if (f->kind == KIND_FINGERPRINT)
+                return fingerprint_from_string(s, member);
+        if (f->kind == KIND_WORD) {
+                r = string_table_find(f->words, s);
+                if (r < 0)
+                        return -EBADMSG;
+                *(unsigned *) member = (unsigned) r;
+                return 0;
+        }
+        if (f->is_good && !f->is_good(s))
+                return -EBADMSG;
+        if (f->or_null && isempty(s))
+                return 0;
+        return free_and_strdup(member, s);
+}
+
 static int read_strv(sd_bus_message *m, const MessageField *f, char ***ret) {
         int r;
 
@@ -211,71 +173,74 @@ static int read_strv(sd_bus_message *m, const MessageField *f, char ***ret) {
 static int read_struct(sd_bus_message *m, const MessageType *type, void *object);
 
 /* Elements that were read before a failure are the caller's to release, as those of read_struct() are. */
-static int read_elements(sd_bus_message *m, const MessageType *type, size_t max, void **list, size_t *n) {
+static int read_array(sd_bus_message *m, const MessageField *f, char *object) {
+        size_t *n = (size_t *) (object + f->count_offset), size = f->type->size;
+        char **list = (char **) (object + f->offset);
         int r;
 
-        r = expect(sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, type->signature));
+        r = expect_value(sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, f->type->signature));
         if (r < 0)
                 return r;
         while ((r = sd_bus_message_at_end(m, false)) == 0) {
-                if (*n >= max)
+                if (*n >= f->max)
                         return -EBADMSG;
                 /* The list is doubled when it is full, at 0 or a power of two: the other end decides how
                  * long it gets. */
                 if ((*n & (*n - 1)) == 0) {
-                        void *grown = reallocarray(*list, *n == 0 ? 1 : 2 * *n, type->size);
+                        char *grown = reallocarray(*list, *n == 0 ? 1 : 2 * *n, size);
 
                         if (!grown)
                                 return -ENOMEM;
                         *list = grown;
                 }
-                r = read_struct(m, type, memset((char *) *list + (*n)++ * type->size, 0, type->size));
+                r = read_struct(m, f->type, memset(*list + (*n)++ * size, 0, size));
                 if (r < 0)
                         return r;
         }
-        return r < 0 ? r : zero_or_error(sd_bus_message_exit_container(m));
-}
-
-static int read_field(sd_bus_message *m, const MessageField *f, char *object) {
-        void *member = object + f->offset;
-
-        switch (f->kind) {
-        case KIND_BOOL:
-                return read_bool(m, member);
-        case KIND_INT:
-        case KIND_U32:
-        case KIND_U64:
-                return expect(sd_bus_message_read_basic(m, (char) f->kind, member));
-        case KIND_TEXT:
-                return read_text(m, f, member);
-        case KIND_WORD:
-                return read_word(m, f->words, member);
-        case KIND_FINGERPRINT:
-                return read_fingerprint(m, member);
-        case KIND_STRV:
-                return read_strv(m, f, member);
-        case KIND_STRUCT:
-                return read_struct(m, f->type, member);
-        case KIND_ARRAY:
-                return read_elements(m, f->type, f->max, member, (size_t *) (object + f->count_offset));
-        default:
-                return -EINVAL;
-        }
+        return r < 0 ? r : sd_bus_message_exit_container(m);
 }
 
 /* object is all 0. What was read before a failure is the caller's to release. */
 static int read_struct(sd_bus_message *m, const MessageType *type, void *object) {
-        int r;
+        int r, value;
 
-        r = expect(sd_bus_message_enter_container(m, SD_BUS_TYPE_STRUCT, contents_of(type)));
-        if (r < 0)
-                return r;
-        for (size_t i = 0; i < type->n_fields; i++) {
-                r = read_field(m, &type->fields[i], object);
-                if (r < 0)
-                        return r;
+        r = expect_value(sd_bus_message_enter_container(m, SD_BUS_TYPE_STRUCT, contents_of(type)));
+        for (const MessageField *f = type->fields; r >= 0 && f < type->fields + type->n_fields; f++) {
+                void *member = (char *) object + f->offset;
+
+                switch (f->kind) {
+                case KIND_BOOL:
+                        r = expect_value(sd_bus_message_read_basic(m, SD_BUS_TYPE_BOOLEAN, &value));
+                        if (r >= 0)
+                                *(bool *) member = value;
+                        break;
+                case KIND_INT:
+                        r = expect_value(sd_bus_message_read_basic(m, SD_BUS_TYPE_INT32, member));
+                        if (r >= 0 && (*(int *) member < f->least || *(int *) member > f->most))
+                                r = -EBADMSG;
+                        break;
+                case KIND_U32:
+                case KIND_U64:
+                        r = expect_value(sd_bus_message_read_basic(m, (char) f->kind, member));
+                        break;
+                case KIND_TEXT:
+                case KIND_WORD:
+                case KIND_FINGERPRINT:
+                        r = read_string(m, f, member);
+                        break;
+                case KIND_STRV:
+                        r = read_strv(m, f, member);
+                        break;
+                case KIND_STRUCT:
+                        r = read_struct(m, f->type, member);
+                        break;
+                case KIND_ARRAY:
+                        r = read_array(m, f, object);
+                        break;
+                }
         }
-        r = sd_bus_message_exit_container(m);
+        if (r >= 0)
+                r = sd_bus_message_exit_container(m);
         if (r < 0)
                 return r;
         return type->is_good && !type->is_good(object) ? -EBADMSG : 0;

@@ -11,9 +11,9 @@
  * it is appended to a message, read from one, and released; nothing else says which members it has.
  *
  * Neither end trusts the other. Append: strings that are not UTF-8, which D-Bus can't carry, are escaped;
- * NULL is "". Read: -EBADMSG is a word that stands for nothing, a string that its field refuses, more
- * elements than are ever sent, or members that don't go together. Memory and time are bounded by the length
- * of the message.
+ * NULL is "". Read: -EBADMSG is a word that stands for nothing, a string or number that its field refuses,
+ * more elements than are ever sent, or members that don't go together. Memory and time are bounded by the
+ * length of the message.
  *
  * The signature is written beside the struct, as the vtables of sd-bus need a constant. sd-bus compares each
  * value that is appended or read with it, so a table that differs from its signature fails at once
@@ -38,6 +38,7 @@ typedef struct MessageField {
         bool or_null;                   /* TEXT: "" is read as NULL */
         size_t offset, count_offset;    /* the latter of ARRAY: a size_t */
         size_t max;                     /* STRV, ARRAY: elements */
+        int least, most;                /* INT */
         bool (*is_good)(const char *s); /* TEXT, STRV; NULL: any text is */
         const StringTable *words;       /* WORD */
         const struct MessageType *type; /* STRUCT, ARRAY */
@@ -79,8 +80,8 @@ bool message_volume_is_good(const char *s);
 
 #define FIELD_BOOL(Struct, member) \
         { .kind = KIND_BOOL, .offset = MEMBER_OF(Struct, member, bool) }
-#define FIELD_INT(Struct, member) \
-        { .kind = KIND_INT, .offset = MEMBER_OF(Struct, member, int) }
+#define FIELD_INT(Struct, member, from, to) \
+        { .kind = KIND_INT, .offset = MEMBER_OF(Struct, member, int), .least = from, .most = to }
 #define FIELD_U32(Struct, member) \
         { .kind = KIND_U32, .offset = MEMBER_OF(Struct, member, uint32_t) }
 #define FIELD_U64(Struct, member) \

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <limits.h>
+
 #include "wire/messages.h"
 
 static const char *const plan_verdict_table[PLAN_VERDICTS] = {
@@ -173,11 +175,11 @@ DEFINE_MESSAGE(UnmountResult, unmount_result, UNMOUNT_RESULT_TYPE);
 static bool orphan_note_is_good(const void *object) {
         const OrphanNote *o = object;
 
-        return o->pid > 0 && !isempty(o->operation);
+        return !isempty(o->operation);
 }
 
 static const MessageField orphan_note_fields[] = {
-        FIELD_INT(OrphanNote, pid),
+        FIELD_INT(OrphanNote, pid, 1, INT_MAX),
         FIELD_LINE(OrphanNote, operation),
         FIELD_LINE(OrphanNote, volume),
         FIELD_LINE(OrphanNote, target),
@@ -197,10 +199,6 @@ static const MessageField mount_changes_fields[] = {
 };
 DEFINE_MESSAGE(MountChanges, mount_changes, MOUNT_CHANGES_TYPE);
 
-static bool seclabel_is_good(int seclabel) {
-        return seclabel >= -1 && seclabel <= 1;
-}
-
 /* A group that is shown is one that files have. */
 static bool files_decision_is_good(const void *object) {
         const FilesDecision *d = object;
@@ -219,20 +217,16 @@ static const MessageField files_decision_fields[] = {
 };
 DEFINE_MESSAGE(FilesDecision, files_decision, FILES_DECISION_TYPE, .is_good = files_decision_is_good);
 
-static bool plan_question_is_good(const void *object) {
-        return seclabel_is_good(((const PlanQuestion *) object)->seclabel);
-}
-
 static const MessageField plan_question_fields[] = {
         FIELD_STRUCT(PlanQuestion, node, node),
         FIELD_STRUCT(PlanQuestion, observed, observed),
-        FIELD_INT(PlanQuestion, seclabel),
+        FIELD_INT(PlanQuestion, seclabel, -1, 1),
         FIELD_BOOL(PlanQuestion, mounted),
         FIELD_STRUCT(PlanQuestion, outcome, mount_outcome),
         FIELD_STRUCT(PlanQuestion, files, files_decision),
         FIELD_TEXT(PlanQuestion, root),
 };
-DEFINE_MESSAGE(PlanQuestion, plan_question, PLAN_QUESTION_TYPE, .is_good = plan_question_is_good);
+DEFINE_MESSAGE(PlanQuestion, plan_question, PLAN_QUESTION_TYPE);
 
 static const MessageField files_wanted_fields[] = {
         FIELD_CONTEXT(FilesWanted, context),
@@ -259,13 +253,9 @@ static const MessageField reliance_fields[] = {
 };
 DEFINE_MESSAGE(Reliance, reliance, RELIANCE_TYPE);
 
-static bool plan_answer_is_good(const void *object) {
-        return seclabel_is_good(((const PlanAnswer *) object)->seclabel);
-}
-
 static const MessageField plan_answer_fields[] = {
         FIELD_WORD(PlanAnswer, verdict, plan_verdict),
-        FIELD_INT(PlanAnswer, seclabel),
+        FIELD_INT(PlanAnswer, seclabel, -1, 1),
         FIELD_CONTEXT(PlanAnswer, context),
         FIELD_STRV(PlanAnswer, mount_options, PLAN_OPTIONS_MAX),
         FIELD_BOOL(PlanAnswer, read_only),
@@ -280,7 +270,7 @@ static const MessageField plan_answer_fields[] = {
         FIELD_BOOL(PlanAnswer, witness.trusted),
         FIELD_FINGERPRINT(PlanAnswer, witness.kept),
 };
-DEFINE_MESSAGE(PlanAnswer, plan_answer, PLAN_ANSWER_TYPE, .is_good = plan_answer_is_good);
+DEFINE_MESSAGE(PlanAnswer, plan_answer, PLAN_ANSWER_TYPE);
 
 static const MessageField ready_note_fields[] = {
         FIELD_STRUCT(ReadyNote, identity, mount_identity),

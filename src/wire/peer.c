@@ -6,28 +6,20 @@
 #include "wire/names.h"
 #include "wire/peer.h"
 
-static int open_socket(const char *path) {
+int peer_connect(const char *socket_path, sd_event *event, sd_bus **ret) {
         struct sockaddr_un address = { .sun_family = AF_UNIX };
+        _cleanup_(sd_bus_close_unrefp) sd_bus *peer = NULL;
         _cleanup_close_ int fd = -EBADF;
+        int r;
 
-        if (strlen(path) >= sizeof(address.sun_path))
+        if (strlen(socket_path) >= sizeof(address.sun_path))
                 return -ENAMETOOLONG;
-        strcpy(address.sun_path, path);
+        strcpy(address.sun_path, socket_path);
         fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         if (fd < 0)
                 return -errno;
         if (connect(fd, (const struct sockaddr *) &address, sizeof(address)) < 0)
                 return -errno;
-        return TAKE_FD(fd);
-}
-
-int peer_connect(const char *socket_path, sd_event *event, sd_bus **ret) {
-        _cleanup_(sd_bus_close_unrefp) sd_bus *peer = NULL;
-        _cleanup_close_ int fd = open_socket(socket_path);
-        int r;
-
-        if (fd < 0)
-                return fd;
         r = sd_bus_new(&peer);
         if (r < 0)
                 return r;
