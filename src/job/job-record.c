@@ -2,7 +2,6 @@
 #include "basic/time-util.h"
 #include "job/job-log.h"
 #include "job/job-record.h"
-#include "job/progress.h"
 #include "model/limits.h"
 #include "plan/files.h"
 #include "plan/plan-group.h"

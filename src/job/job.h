@@ -64,6 +64,8 @@ typedef struct Progress {
         uint64_t next_told_usec;    /* when the journal is told again */
 } Progress;
 
+typedef enum ProgressNews { PROGRESS_NO_NEWS, PROGRESS_STARTED, PROGRESS_GOES_ON } ProgressNews;
+
 typedef struct Verification {
         VerifyCall call; /* what is compared with */
         VerifyResult result;
@@ -188,6 +190,15 @@ const char *job_result(const Job *job);
 const OperationResult *job_operation_result(const Job *job);
 /* The context that it is about; "" if none. */
 const char *job_context(const Job *job);
+
+/* Takes how far a walk that runs has come; total is 0 if unknown. Returns 0, or -EBADMSG if that can't be. */
+int progress_take(Progress *p, const WalkCounts *counts, uint64_t total) _warn_unused_;
+/* Says what the journal is to be told of it now: that it has started once it has lasted a second, as most
+ * take none; that it goes on after 10 s, and then each time that twice the time has passed, but once in ten
+ * minutes at least. */
+ProgressNews progress_next_news(Progress *p, uint64_t now);
+/* The same as progress_take(), of a walk that has ended. */
+int progress_end(Progress *p, const WalkCounts *counts) _warn_unused_;
 
 /* The differences between operations, one file for each. All functions return 0, a negative errno, or a
  * failure kind with job->failure set. */

@@ -5,7 +5,6 @@
 #include "job/job-log.h"
 #include "job/job-record.h"
 #include "job/line.h"
-#include "job/progress.h"
 #include "job/run.h"
 #include "state/commit.h"
 #include "state/watch.h"

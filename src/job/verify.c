@@ -5,7 +5,6 @@
 
 #include "basic/time-util.h"
 #include "job/job-log.h"
-#include "job/progress.h"
 #include "state/commit.h"
 #include "wire/protocol.h"
 

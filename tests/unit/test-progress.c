@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "basic/time-util.h"
-#include "job/progress.h"
+#include "job/job.h"
 #include "support/cases.h"
 
 /* When the journal is told of a walk, in seconds since it began. */
