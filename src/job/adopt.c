@@ -9,21 +9,21 @@
 
 /* AdoptVolume: somebody else has mounted it. */
 
-static int check(Job *job) {
+static int check_adopt(Job *job) {
         int r;
 
         r = job_check_target(job);
         return r != 0 ? r : job_check_limits(job);
 }
 
-static int append(const Job *job, sd_bus_message *call) {
+static int append_adopt_call(const Job *job, sd_bus_message *call) {
         const AdoptCall c = { .origin = job_origin(job), .target = job->request.target };
 
         return adopt_call_append(call, &c);
 }
 
-/* What is there decides, so a holder of before is recorded anew; but not if it holds the volume for another
- * context. */
+/* The mount that is there decides, so a holder of before is recorded anew; but not if it holds the volume
+ * for another context. */
 static int check_holder(Job *job, const MountFact *fact) {
         Volume *v = job_volume(job);
         Holder *old = job_find_holder(job);
@@ -47,22 +47,17 @@ static int check_holder(Job *job, const MountFact *fact) {
         return 0;
 }
 
-/* What is known of before, if it is that: the mount table names the loop device of an image. */
-static const char *find_source(const Job *job, const PlanQuestion *q) {
-        const Volume *v = job_volume(job);
-
-        const char *source = q->outcome.fact.source;
-
-        return v && plan_is_held_source(v, &q->observed, source) ? v->source : source;
-}
-
-static int plan(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
+static int decide_adopt(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
         const MountFact *fact = &q->outcome.fact;
+        const Volume *v = job_volume(job);
+        bool known;
         int r;
 
         if (!q->mounted)
                 return -EBADMSG;
-        r = free_and_strdup(&job->request.source, find_source(job, q));
+        /* The mount table names the loop device of an image. */
+        known = v && plan_is_held_source(v, &q->observed, fact->source);
+        r = free_and_strdup(&job->request.source, known ? v->source : fact->source);
         if (r < 0)
                 return r;
         r = free_and_strdup(&job->observed.fs_type, fact->fs_type);
@@ -89,7 +84,7 @@ static int plan(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
         return job_find_holder(job) ? 0 : job_record_intent(job, true);
 }
 
-static int take(Job *job, sd_bus_message *reply) {
+static int take_adopt_reply(Job *job, sd_bus_message *reply) {
         int r;
 
         r = job_take_result(job, reply);
@@ -108,10 +103,10 @@ const OperationType adopt_operation = {
         .done_message = MESSAGE_ADOPTED,
         .storage_operation = "volume_adopt",
         .changes = true,
-        .check = check,
+        .check = check_adopt,
         .method = WORKER_ADOPT,
-        .append = append,
-        .plan = plan,
-        .take = take,
+        .append = append_adopt_call,
+        .plan = decide_adopt,
+        .take = take_adopt_reply,
         .revert = job_revert_intent,
 };

@@ -7,7 +7,7 @@
 
 /* Relabel and ApplyOwnership. */
 
-static int make_plan(Job *job, const Volume *v) {
+static int make_change_plan(Job *job, const Volume *v) {
         const State *s = job->jobs->state;
         const ChangeInput in = {
                 .node = s->node_known ? &s->node : NULL,
@@ -29,11 +29,15 @@ static int make_plan(Job *job, const Volume *v) {
         return job_keep_share(job);
 }
 
-/* For the journal and the metrics, and to stage the volume if nobody holds it. */
-static int fill_request(Job *job, const Volume *v) {
+/* A change that can't be made is refused before a child is started. */
+static int check_change(Job *job) {
+        const Volume *v = job_volume(job);
         Request *q = &job->request;
         int r;
 
+        if (!v)
+                return failure_set(&job->failure, FAILURE_NO_SUCH_VOLUME, "Volume %s is not known.", q->volume);
+        /* For the journal and the metrics, and to stage the volume if nobody holds it. */
         q->access_mode = v->access_mode;
         r = free_and_strdup(&q->source, v->source);
         if (r < 0)
@@ -44,25 +48,14 @@ static int fill_request(Job *job, const Volume *v) {
         r = free_and_strdup(&q->volume_type, v->volume_type);
         if (r < 0)
                 return r;
-        return free_and_strdup(&q->driver, v->driver);
-}
-
-/* What can't be is refused before a child is started. */
-static int check(Job *job) {
-        const Volume *v = job_volume(job);
-        int r;
-
-        if (!v)
-                return failure_set(&job->failure, FAILURE_NO_SUCH_VOLUME, "Volume %s is not known.",
-                                   job->request.volume);
-        r = fill_request(job, v);
+        r = free_and_strdup(&q->driver, v->driver);
         if (r < 0)
                 return r;
         observed_done(&job->observed);
-        return make_plan(job, v);
+        return make_change_plan(job, v);
 }
 
-static int append(const Job *job, sd_bus_message *call) {
+static int append_change_call(const Job *job, sd_bus_message *call) {
         const ChangeCall c = {
                 .origin = job_origin(job),
                 .target = job->share_target,
@@ -74,13 +67,13 @@ static int append(const Job *job, sd_bus_message *call) {
 }
 
 /* Others may use the same file system under another name, or none. */
-static int plan(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
+static int decide_change(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
         Volume *v = job_volume(job);
         int r;
 
         if (!v)
                 return -EBADMSG;
-        r = make_plan(job, v);
+        r = make_change_plan(job, v);
         if (r != 0)
                 return r;
         if (job->observed.device_read_only)
@@ -93,7 +86,7 @@ static int plan(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
         return 0;
 }
 
-static int take(Job *job, sd_bus_message *reply) {
+static int take_change_reply(Job *job, sd_bus_message *reply) {
         Volume *v = job_volume(job);
         int r;
 
@@ -120,11 +113,11 @@ const OperationType relabel_operation = {
         .storage_operation = "volume_relabel",
         .changes = true,
         .answered_early = true,
-        .check = check,
+        .check = check_change,
         .method = WORKER_CHANGE,
-        .append = append,
-        .plan = plan,
-        .take = take,
+        .append = append_change_call,
+        .plan = decide_change,
+        .take = take_change_reply,
 };
 
 const OperationType ownership_operation = {
@@ -132,9 +125,9 @@ const OperationType ownership_operation = {
         .verb = "change the group of",
         .changes = true,
         .answered_early = true,
-        .check = check,
+        .check = check_change,
         .method = WORKER_CHANGE,
-        .append = append,
-        .plan = plan,
-        .take = take,
+        .append = append_change_call,
+        .plan = decide_change,
+        .take = take_change_reply,
 };

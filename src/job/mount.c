@@ -9,8 +9,8 @@
 
 /* MountVolume and PlanVolume, which is a mount that ends after the plan. */
 
-/* What drop_stale_holder() would drop the child is to look for first. */
-static int append(const Job *job, sd_bus_message *call) {
+/* The child is to look first for what decide_mount() would drop. */
+static int append_mount_call(const Job *job, sd_bus_message *call) {
         Volume *v;
         const Holder *h = job_find_at_target(job, &v);
         bool expected = h && (h->state == HOLDER_MOUNTED || v != job_volume(job));
@@ -25,18 +25,8 @@ static int append(const Job *job, sd_bus_message *call) {
         return mount_call_append(call, &c);
 }
 
-/* The child found nothing at the target: what the record says is from before, but for what this job itself
- * intends. */
-static void drop_stale_holder(Job *job) {
-        Volume *v;
-        Holder *h = job_find_at_target(job, &v);
-
-        if (h && (h->state == HOLDER_MOUNTED || v != job_volume(job)))
-                reconcile_holder(job->jobs->state, v, h, NULL);
-}
-
 /* With *ret PLAN_LOOK there is no plan yet. */
-static int make_plan(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
+static int make_mount_plan(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
         int r;
 
         r = job_make_plan(job, q);
@@ -50,11 +40,16 @@ static int make_plan(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
         return 0;
 }
 
-static int plan_mount(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
+static int decide_mount(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
+        Volume *v;
+        Holder *h = job_find_at_target(job, &v);
         int r;
 
-        drop_stale_holder(job);
-        r = make_plan(job, q, ret);
+        /* The child found nothing at the target: what the record says is from before, but for what this job
+         * itself intends. */
+        if (h && (h->state == HOLDER_MOUNTED || v != job_volume(job)))
+                reconcile_holder(job->jobs->state, v, h, NULL);
+        r = make_mount_plan(job, q, ret);
         if (r != 0 || ret->verdict == PLAN_LOOK)
                 return r;
         r = job_fill_answer(job, ret);
@@ -82,26 +77,20 @@ static void predict_files(Job *job) {
                 job->plan.entries = job->plan.usec = 0;
 }
 
-/* Whether the walk that is predicted would take the files' group from somebody. */
-static int check_group(Job *job) {
+static int plan_only(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
         Reliance *list = NULL;
         size_t n = 0;
         int r;
 
-        r = job_check_reliances(job, &job->result.files, NULL, &list, &n);
-        reliances_free(list, n);
-        return r;
-}
-
-static int plan_only(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
-        int r;
-
-        r = make_plan(job, q, ret);
+        r = make_mount_plan(job, q, ret);
         if (r != 0 || ret->verdict == PLAN_LOOK)
                 return r;
         predict_files(job);
         ret->verdict = PLAN_STOP;
-        return check_group(job);
+        /* The walk that is predicted might take the files' group from somebody. */
+        r = job_check_reliances(job, &job->result.files, NULL, &list, &n);
+        reliances_free(list, n);
+        return r;
 }
 
 /* The child found the mount that the record has at the target: it is the answer to the same request only. A
@@ -161,7 +150,7 @@ static int plan_from_record(Job *job) {
                                   &p->mount_options, &job->failure);
 }
 
-static int take(Job *job, sd_bus_message *reply) {
+static int take_mount_reply(Job *job, sd_bus_message *reply) {
         int r;
 
         r = job_take_result(job, reply);
@@ -178,10 +167,10 @@ const OperationType mount_operation = {
         .changes = true,
         .check = job_check_limits,
         .method = WORKER_MOUNT,
-        .append = append,
-        .plan = plan_mount,
+        .append = append_mount_call,
+        .plan = decide_mount,
         .ready = job_record_ready,
-        .take = take,
+        .take = take_mount_reply,
         .revert = job_revert_intent,
 };
 
@@ -190,7 +179,7 @@ const OperationType plan_operation = {
         .verb = "plan a mount of",
         .check = job_check_limits,
         .method = WORKER_MOUNT,
-        .append = append,
+        .append = append_mount_call,
         .plan = plan_only,
-        .take = take,
+        .take = take_mount_reply,
 };

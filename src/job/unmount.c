@@ -10,7 +10,7 @@
 /* UnmountVolume. */
 
 /* Not recorded: whether it was unmounted, the mount table tells a later selvold as well. */
-static void set_state(Job *job, HolderState state) {
+static void set_holder_state(Job *job, HolderState state) {
         Holder *h = job_find_holder(job);
 
         if (!h)
@@ -19,7 +19,7 @@ static void set_state(Job *job, HolderState state) {
         event_emit(job->jobs->state, volume_changed, job_volume(job));
 }
 
-static int check(Job *job) {
+static int check_unmount(Job *job) {
         const State *s = job->jobs->state;
         Holder *h = job_find_holder(job);
         const Unrecorded *lost;
@@ -33,7 +33,7 @@ static int check(Job *job) {
                         job->request.volume);
         }
         if (h) {
-                set_state(job, HOLDER_UNMOUNTING);
+                set_holder_state(job, HOLDER_UNMOUNTING);
                 return free_and_strdup(&job->plan.context, strempty(h->context));
         }
         /* Without a record the worker is asked whether there is no mount: absent is success, another
@@ -50,17 +50,8 @@ static int check(Job *job) {
         return 0;
 }
 
-/* That of the mount of a lost record is known from the worker's notes. */
-static MountIdentity find_identity(const Job *job) {
+static int append_unmount_call(const Job *job, sd_bus_message *call) {
         const Unrecorded *lost = unrecorded_find(job->jobs->state, job->request.target);
-        const Holder *h = job_find_holder(job);
-
-        if (h)
-                return (MountIdentity){ h->mount_id, h->device };
-        return lost ? (MountIdentity){ lost->mount_id, lost->device } : (MountIdentity){ 0 };
-}
-
-static int append(const Job *job, sd_bus_message *call) {
         const Holder *h = job_find_holder(job);
         const Volume *v = job_volume(job);
         /* The mark is believed the next time if nobody has had the volume in between. */
@@ -68,7 +59,10 @@ static int append(const Job *job, sd_bus_message *call) {
         const UnmountCall c = {
                 .origin = job_origin(job),
                 .target = job->request.target,
-                .identity = find_identity(job),
+                /* The identity of a mount whose record was lost is known from the worker's notes. */
+                .identity = h      ? (MountIdentity){ h->mount_id, h->device }
+                            : lost ? (MountIdentity){ lost->mount_id, lost->device }
+                                   : (MountIdentity){ 0 },
                 .source = keep ? v->source : NULL,
                 .fs_type = keep ? v->fs_type : NULL,
         };
@@ -76,7 +70,7 @@ static int append(const Job *job, sd_bus_message *call) {
         return unmount_call_append(call, &c);
 }
 
-static int take(Job *job, sd_bus_message *reply) {
+static int take_unmount_reply(Job *job, sd_bus_message *reply) {
         State *s = job->jobs->state;
         Holder *h = job_find_holder(job);
         Volume *v = job_volume(job);
@@ -104,13 +98,13 @@ static int take(Job *job, sd_bus_message *reply) {
 }
 
 /* Without the worker's word only the mount table knows. */
-static void revert(Job *job) {
+static void revert_unmount(Job *job) {
         const Holder *h = job_find_holder(job);
 
         /* It may be another job's, while this one waits. */
         if (!h || h->state != HOLDER_UNMOUNTING)
                 return;
-        set_state(job, HOLDER_MOUNTED);
+        set_holder_state(job, HOLDER_MOUNTED);
         if (job->failure.kind == FAILURE_WORKER_FAILED || job->failure.kind == FAILURE_TIMED_OUT ||
             job->failure.kind == FAILURE_CANCELED)
                 watch_recheck(job->jobs->state);
@@ -122,9 +116,9 @@ const OperationType unmount_operation = {
         .done_message = MESSAGE_UNMOUNTED,
         .storage_operation = "volume_unmount",
         .changes = true,
-        .check = check,
+        .check = check_unmount,
         .method = WORKER_UNMOUNT,
-        .append = append,
-        .take = take,
-        .revert = revert,
+        .append = append_unmount_call,
+        .take = take_unmount_reply,
+        .revert = revert_unmount,
 };

@@ -10,18 +10,9 @@
 
 /* VerifyLabel. The request's volume is an id, or a path beneath the roots. */
 
-static const Holder *find_mounted(const Volume *v) {
-        const Holder *h;
-
-        LL_FOREACH (v->holders, h)
-                if (h->state == HOLDER_MOUNTED)
-                        return h;
-        return NULL;
-}
-
 /* Finds the volume and the holder that are looked at, or part of; of a path both may be NULL. Fills the
  * target. */
-static int find_what(Job *job, Volume **ret_volume, const Holder **ret_holder) {
+static int find_verified(Job *job, Volume **ret_volume, const Holder **ret_holder) {
         const Volumes *all = &job->jobs->state->volumes;
         Request *q = &job->request;
         Volume *v = NULL;
@@ -36,7 +27,9 @@ static int find_what(Job *job, Volume **ret_volume, const Holder **ret_holder) {
         v = volumes_find(all, q->volume);
         if (!v)
                 return failure_set(&job->failure, FAILURE_NO_SUCH_VOLUME, "Volume %s is not known.", q->volume);
-        h = find_mounted(v);
+        LL_FOREACH (v->holders, h)
+                if (h->state == HOLDER_MOUNTED)
+                        break;
         if (!h)
                 return failure_set(&job->failure, FAILURE_NO_SUCH_VOLUME,
                                    "Volume %s is not mounted, so there is no label to verify: mount it first.",
@@ -53,14 +46,14 @@ static gid_t recorded_group(const Volume *v, const Holder *h) {
         return h && h->fs_group != GID_NONE ? h->fs_group : v->mark.gid;
 }
 
-static int check(Job *job) {
+static int check_verify(Job *job) {
         const Request *q = &job->request;
         VerifyCall *c = &job->verify.call;
         const Holder *h = NULL;
         Volume *v = NULL;
         int r;
 
-        r = find_what(job, &v, &h);
+        r = find_verified(job, &v, &h);
         if (r != 0)
                 return r;
         if (h && h->state != HOLDER_MOUNTED)
@@ -86,7 +79,7 @@ static int check(Job *job) {
         return 0;
 }
 
-static int append(const Job *job, sd_bus_message *call) {
+static int append_verify_call(const Job *job, sd_bus_message *call) {
         VerifyCall c = job->verify.call;
 
         c.origin = job_origin(job);
@@ -111,32 +104,30 @@ static char *describe_labels(const Job *job) {
         return strdup_printf("All %llu entries have the label.", done);
 }
 
-static char *describe_files(const Job *job) {
+static char *describe_verify(const Job *job) {
         unsigned long long misowned = job->verify.result.walk.counts.misowned;
-        _cleanup_free_ char *labels = describe_labels(job);
+        const char *not_reset = strempty(job->verify.result.not_reset);
+        _cleanup_free_ char *labels = describe_labels(job), *files = NULL;
         gid_t gid = job->verify.call.gid;
 
-        if (!labels || gid == GID_NONE)
-                return TAKE_PTR(labels);
-        return misowned > 0 ? strdup_printf("%s %llu have another group than %" PRIu32
-                                            ", or a mode that denies it access.",
-                                            labels, misowned, gid)
-                            : strdup_printf("%s They have group %" PRIu32 ", and a mode that gives it access.",
-                                            labels, gid);
-}
-
-static char *describe(const Job *job) {
-        const char *not_reset = strempty(job->verify.result.not_reset);
-        _cleanup_free_ char *files = describe_files(job);
-
+        if (!labels)
+                return NULL;
+        if (gid == GID_NONE)
+                files = TAKE_PTR(labels);
+        else if (misowned > 0)
+                files = strdup_printf("%s %llu have another group than %" PRIu32 ", or a mode that denies it access.",
+                                      labels, misowned, gid);
+        else
+                files = strdup_printf("%s They have group %" PRIu32 ", and a mode that gives it access.", labels,
+                                      gid);
         if (!files || isempty(not_reset))
                 return TAKE_PTR(files);
         return strdup_printf("%s The mark on the volume says otherwise, and could not be reset: %s.", files,
                              not_reset);
 }
 
-/* What the worker says has to fit together: a match is a match of everything. */
-static bool result_is_possible(const Job *job) {
+/* The parts of the result have to fit together: a match is a match of everything. */
+static bool verify_is_possible(const Job *job) {
         const VerifyResult *v = &job->verify.result;
         const WalkCounts *n = &v->walk.counts;
 
@@ -146,17 +137,6 @@ static bool result_is_possible(const Job *job) {
                 return true;
         return n->mismatched == 0 && n->failed == 0 &&
                (isempty(job->verify.call.expected) || streq(v->actual, job->verify.call.expected));
-}
-
-/* The copy of the mark follows, and is not believed either if the mark could not be reset. */
-static void take_reset(Job *job, Volume *v) {
-        const VerifyResult *result = &job->verify.result;
-
-        if (!v || result->reset == MARK_KEEP)
-                return;
-        job_log_mark_wrong(v, result->reset, result->not_reset);
-        (void) mark_apply(&v->mark, result->reset);
-        commit_volume(job->jobs->state, v);
 }
 
 /* It is about the mount that was looked at, which may have gone meanwhile, and the kernel gives its id
@@ -169,32 +149,38 @@ static bool is_about(const Job *job, const Volume *v, const Holder *h) {
                (named[0] == '/' || streq(named, v->id));
 }
 
-static int take(Job *job, sd_bus_message *reply) {
+static int take_verify_reply(Job *job, sd_bus_message *reply) {
+        VerifyResult *result = &job->verify.result;
+        State *s = job->jobs->state;
         const Holder *h;
         Volume *v = NULL;
         int r;
 
-        verify_result_done(&job->verify.result);
-        r = verify_result_read(reply, &job->verify.result);
+        verify_result_done(result);
+        r = verify_result_read(reply, result);
         if (r < 0)
                 return r;
-        r = progress_end(&job->progress, &job->verify.result.walk.counts);
+        r = progress_end(&job->progress, &result->walk.counts);
         if (r < 0)
                 return r;
-        if (!result_is_possible(job))
+        if (!verify_is_possible(job))
                 return -EBADMSG;
-        job->verify.text = describe(job);
+        job->verify.text = describe_verify(job);
         if (!job->verify.text)
                 return -ENOMEM;
 
-        h = volumes_find_above(&job->jobs->state->volumes, job->request.target, &v);
-        if (h && !is_about(job, v, h))
-                v = NULL;
-        take_reset(job, v);
-        if (v && job->request.volume[0] != '/' && job->verify.result.matches &&
-            streq(v->context, job->verify.call.expected)) {
+        h = volumes_find_above(&s->volumes, job->request.target, &v);
+        if (!h || !is_about(job, v, h))
+                return 0;
+        /* The copy of the mark follows, and is not believed either if the mark could not be reset. */
+        if (result->reset != MARK_KEEP) {
+                job_log_mark_wrong(v, result->reset, result->not_reset);
+                (void) mark_apply(&v->mark, result->reset);
+                commit_volume(s, v);
+        }
+        if (job->request.volume[0] != '/' && result->matches && streq(v->context, job->verify.call.expected)) {
                 v->last_verified_usec = now_realtime_usec();
-                commit_volume(job->jobs->state, v);
+                commit_volume(s, v);
         }
         return 0;
 }
@@ -203,8 +189,8 @@ const OperationType verify_operation = {
         .name = "verify",
         .verb = "verify",
         .storage_operation = "volume_verify",
-        .check = check,
+        .check = check_verify,
         .method = WORKER_VERIFY,
-        .append = append,
-        .take = take,
+        .append = append_verify_call,
+        .take = take_verify_reply,
 };
