@@ -16,7 +16,7 @@
 
 /* Answers. */
 
-static void answer_all(const Job *job, JobWaiter **waiters, size_t *n) {
+static void answer_waiters(const Job *job, JobWaiter **waiters, size_t *n) {
         JobWaiter *list = TAKE_PTR(*waiters);
         size_t count = *n;
 
@@ -27,12 +27,12 @@ static void answer_all(const Job *job, JobWaiter **waiters, size_t *n) {
 }
 
 void job_answer(Job *job) {
-        answer_all(job, &job->waiters, &job->n_waiters);
+        answer_waiters(job, &job->waiters, &job->n_waiters);
 }
 
 void job_answer_all(Job *job) {
         job_answer(job);
-        answer_all(job, &job->followers, &job->n_followers);
+        answer_waiters(job, &job->followers, &job->n_followers);
 }
 
 /* Waits for a commit. */
@@ -42,56 +42,48 @@ typedef struct Commit {
         void (*callback)(Job *job);
 } Commit;
 
-static void set_commit_failure(Job *job, int error) {
-        const char *outcome = job_has_outcome(job)    ? "what was done is not recorded yet"
-                              : job->identity.id != 0 ? "the volume was not mounted"
-                                                      : "no file was changed";
-        const State *s = job->jobs->state;
-        int r;
-
-        if (error == -ECANCELED)
-                r = failure_set(&job->failure, FAILURE_CANCELED, "selvold is stopping: try again when it runs.");
-        else
-                r = failure_set(&job->failure, FAILURE_STORE_FAILED,
-                                "The state could not be written to %s (%s), so %s. To fix that, %s, then try again.",
-                                s->directory, strerror(-error), outcome, commit_remedy(error));
-        job_fail(job, r);
-}
-
 /* A plan or a verify records nothing; after an unmount the mount table tells a later selvold as much as a
  * record. */
 static bool needs_record(const Job *job) {
         return operation_type(job->operation)->changes && job->operation != OPERATION_UNMOUNT;
 }
 
-static void on_committed(State *s, int error, void *userdata) {
-        Commit *c = userdata;
+static void on_job_committed(State *s, int error, void *userdata) {
+        _cleanup_free_ Commit *c = userdata;
         Job *job = c->job;
-        void (*callback)(Job * job) = c->callback;
+        const char *outcome = job_has_outcome(job)    ? "what was done is not recorded yet"
+                              : job->identity.id != 0 ? "the volume was not mounted"
+                                                      : "no file was changed";
+        int r;
 
-        free(c);
-        if (error < 0 && !job_has_failed(job) && needs_record(job))
-                set_commit_failure(job, error);
-        callback(job);
-}
-
-/* A verify that has found the mark wrong changes the record, too. */
-static bool has_changes(const Job *job) {
-        return operation_type(job->operation)->changes ||
-               (job->operation == OPERATION_VERIFY && job->verify.result.reset != MARK_KEEP);
+        if (error < 0 && !job_has_failed(job) && needs_record(job)) {
+                if (error == -ECANCELED)
+                        r = failure_set(&job->failure, FAILURE_CANCELED,
+                                        "selvold is stopping: try again when it runs.");
+                else
+                        r = failure_set(
+                                &job->failure, FAILURE_STORE_FAILED,
+                                "The state could not be written to %s (%s), so %s. To fix that, %s, then try again.",
+                                s->directory, strerror(-error), outcome, commit_remedy(error));
+                job_fail(job, r);
+        }
+        c->callback(job);
 }
 
 void job_then(Job *job, void (*callback)(Job *job)) {
+        /* A verify that has found the mark wrong changes the record, too. */
+        bool changes = operation_type(job->operation)->changes ||
+                       (job->operation == OPERATION_VERIFY && job->verify.result.reset != MARK_KEEP);
         Commit *c;
 
-        if (!has_changes(job)) {
+        if (!changes) {
                 callback(job);
                 return;
         }
         c = malloc(sizeof(*c));
         if (c)
                 *c = (Commit){ job, callback };
-        if (c && commit_then(job->jobs->state, on_committed, c) >= 0)
+        if (c && commit_then(job->jobs->state, on_job_committed, c) >= 0)
                 return;
         free(c);
         if (needs_record(job))
@@ -115,13 +107,14 @@ void job_release(Job *job) {
         const Holder *h = job->request.target ? job_find_at_target(job, NULL) : NULL;
 
         log_debug("%s: job %llu: child gone, claims released.", job->request.volume, (unsigned long long) job->id);
-        line_leave(job);
+        claims_leave(&s->claims, &job->claims);
+        line_advance(job->jobs);
         /* Changes of the mount table were not looked at where this job was at work. */
         if (s->recheck_needed || (h && h->state != HOLDER_MOUNTED && operation_type(job->operation)->changes))
                 watch_recheck(s);
 }
 
-static void finish(Job *job) {
+static void job_finish(Job *job) {
         job_log(job);
         job_count(job);
         job_set_state(job, job->worker ? JOB_ENDED : JOB_OVER);
@@ -145,9 +138,9 @@ void job_conclude(Job *job) {
         /* Which mount it would be is durable: that it was made, the mount table tells a later selvold as
          * well. */
         if (job->identity.id != 0 && !job_has_failed(job))
-                finish(job);
+                job_finish(job);
         else
-                job_then(job, finish);
+                job_then(job, job_finish);
 }
 
 void job_revert(Job *job) {
@@ -189,63 +182,57 @@ void job_stop(Job *job) {
 
 /* Canceling. */
 
-static int set_canceled(Job *job, const char *by) {
+void job_cancel(Job *job, const char *by) {
         const char *operation = operation_to_string(job->operation);
         unsigned long long done = job->progress.counts.done, total = job->progress.total;
         _cleanup_free_ char *of = NULL;
+        int r;
 
-        if (job->progress.started_usec == 0 || !operation_type(job->operation)->changes)
-                return failure_set(&job->failure, FAILURE_CANCELED, "The %s was canceled by %s.", operation, by);
-        of = total > 0 && total >= done ? strdup_printf(" of about %llu", total) : strdup("");
-        if (!of)
-                return -ENOMEM;
-        return failure_set(
-                &job->failure, FAILURE_CANCELED,
-                "The %s was canceled by %s after %llu%s entries, and only a part of the files is right. Try again to complete it.",
-                operation, by, done, of);
-}
-
-void job_cancel(Job *job, const char *by) {
         if (job->state >= JOB_STOPPING)
                 return;
         failure_done(&job->failure);
-        job_fail(job, set_canceled(job, by));
+        if (job->progress.started_usec == 0 || !operation_type(job->operation)->changes)
+                r = failure_set(&job->failure, FAILURE_CANCELED, "The %s was canceled by %s.", operation, by);
+        else {
+                of = total > 0 && total >= done ? strdup_printf(" of about %llu", total) : strdup("");
+                r = of ? failure_set(
+                                 &job->failure, FAILURE_CANCELED,
+                                 "The %s was canceled by %s after %llu%s entries, and only a part of the files is right. Try again to complete it.",
+                                 operation, by, done, of)
+                       : -ENOMEM;
+        }
+        job_fail(job, r);
         job_stop(job);
-}
-
-static bool is_at(const Job *job, const char *target) {
-        const char *path = strempty(job->request.target);
-
-        return streq(path, target) || path_is_beneath(path, target);
 }
 
 static const char canceled_by_unmount[] = "an unmount";
 
-/* They keep the mount busy, and hold up an unmount. */
+/* A verify keeps the mount busy, and holds up an unmount. */
 void job_cancel_verifies(const Job *unmount) {
+        const char *target = unmount->request.target;
         Job *job, *next;
 
-        DL_FOREACH_SAFE (unmount->jobs->list, job, next)
-                if (job->operation == OPERATION_VERIFY && is_at(job, unmount->request.target))
+        DL_FOREACH_SAFE (unmount->jobs->list, job, next) {
+                const char *path = strempty(job->request.target);
+
+                if (job->operation == OPERATION_VERIFY && (streq(path, target) || path_is_beneath(path, target)))
                         job_cancel(job, canceled_by_unmount);
+        }
 }
 
-/* Whether a relabel or ownership works through the mount at target, and nobody else has the volume mounted.
- */
-static bool works_through_last(const Job *job, const char *target) {
+/* A job that stands in line before an unmount, and is for nothing once the unmount has run: a mount at its
+ * target, and a relabel or ownership that works through the mount there while nobody else has the volume
+ * mounted. */
+static bool is_undone_by(const Job *job, const Job *unmount) {
+        const char *target = unmount->request.target;
         const Volume *v = job_volume(job);
 
-        return operation_type(job->operation)->answered_early && v && v->holders && !v->holders->next &&
-               streq_ptr(job_is_waiting(job) ? v->holders->target : job->share_target, target);
-}
-
-/* A job that stands in line before an unmount, and is for nothing once the unmount has run. */
-static bool is_undone_by(const Job *job, const Job *unmount) {
         if (job == unmount || !streq(job->request.volume, unmount->request.volume))
                 return false;
         if (job->operation == OPERATION_MOUNT)
-                return streq(job->request.target, unmount->request.target) && job->state <= JOB_RUNNING;
-        return works_through_last(job, unmount->request.target);
+                return streq(job->request.target, target) && job->state <= JOB_RUNNING;
+        return operation_type(job->operation)->answered_early && v && v->holders && !v->holders->next &&
+               streq_ptr(job_is_waiting(job) ? v->holders->target : job->share_target, target);
 }
 
 void job_cancel_undone(const Job *unmount) {
@@ -281,26 +268,6 @@ static int set_timed_out(Job *job) {
                 isempty(source) ? "" : " of ", source);
 }
 
-static void end_of_time(Job *job) {
-        switch (job->state) {
-        case JOB_IN_LINE:
-        case JOB_PARKED:
-        case JOB_LEAVING:
-                /* The conflict is the failure that a wait for its end has from the beginning. */
-                if (!line_waits_for_conflict(job) && !orphans_fail_busy(job))
-                        line_fail_busy(job);
-                break;
-        case JOB_RUNNING:
-        case JOB_ACTING:
-                job_fail(job, set_timed_out(job));
-                job_answer(job);
-                break;
-        default:
-                job_answer(job);
-        }
-        job_stop(job);
-}
-
 int job_on_timer(sd_event_source *source, uint64_t usec, void *userdata) {
         uint64_t now = now_monotonic_usec();
         Job *job = userdata;
@@ -311,7 +278,23 @@ int job_on_timer(sd_event_source *source, uint64_t usec, void *userdata) {
         }
         if (now >= job->deadline_usec) {
                 job->deadline_usec = UINT64_MAX;
-                end_of_time(job);
+                switch (job->state) {
+                case JOB_IN_LINE:
+                case JOB_PARKED:
+                case JOB_LEAVING:
+                        /* The conflict is the failure that a wait for its end has from the beginning. */
+                        if (!line_waits_for_conflict(job) && !orphans_fail_busy(job))
+                                line_fail_busy(job);
+                        break;
+                case JOB_RUNNING:
+                case JOB_ACTING:
+                        job_fail(job, set_timed_out(job));
+                        job_answer(job);
+                        break;
+                default:
+                        job_answer(job);
+                }
+                job_stop(job);
         }
         job_set_timer(job);
         return 0;

@@ -23,6 +23,8 @@ void caller_done(Caller *c) {
 }
 
 static Job *job_free(Job *job) {
+        if (!job)
+                return NULL;
         DL_DELETE(job->jobs->list, job);
         claims_leave(&job->jobs->state->claims, &job->claims);
         sd_event_source_disable_unref(job->timer);
@@ -50,50 +52,44 @@ static Job *job_free(Job *job) {
         free(job);
         return NULL;
 }
+DEFINE_CLEANUP_FUNC(Job *, job_free);
 
-/* Those that have ended. */
-
-static void forget(Job *job) {
-        if (job->shown)
-                event_emit(job->jobs->state, job_removed, job);
-        job_free(job);
-}
-
-static Job *find_oldest_ended(const Jobs *jobs, size_t *ret_n) {
-        Job *job, *oldest = NULL;
-
-        *ret_n = 0;
-        DL_FOREACH (jobs->list, job) {
-                if (!job_is_over(job) || !job->shown)
-                        continue;
-                ++*ret_n;
-                if (!oldest || job->ended_usec < oldest->ended_usec)
-                        oldest = job;
-        }
-        return oldest;
-}
-
-/* Drops those that are too old, or too many, and sets the clock for the next. */
-static void expire(Jobs *jobs) {
+/* Drops jobs that are over and too old, or too many, or that callers could never see; and sets the clock for
+ * the next. */
+static void jobs_expire(Jobs *jobs) {
         uint64_t now = now_monotonic_usec(), kept = JOB_KEPT_SEC * USEC_PER_SEC;
-        Job *oldest, *job, *next;
-        size_t n;
 
-        DL_FOREACH_SAFE (jobs->list, job, next)
-                if (job_is_over(job) && !job->shown)
-                        forget(job);
-        while ((oldest = find_oldest_ended(jobs, &n)) && (n > JOBS_KEPT_MAX || now >= oldest->ended_usec + kept))
-                forget(oldest);
-        if (!oldest) {
-                (void) sd_event_source_set_enabled(jobs->expiry, SD_EVENT_OFF);
-                return;
+        for (;;) {
+                Job *oldest = NULL, *job, *next;
+                size_t n = 0;
+
+                DL_FOREACH_SAFE (jobs->list, job, next) {
+                        if (!job_is_over(job))
+                                continue;
+                        if (!job->shown) {
+                                job_free(job);
+                                continue;
+                        }
+                        n++;
+                        if (!oldest || job->ended_usec < oldest->ended_usec)
+                                oldest = job;
+                }
+                if (!oldest) {
+                        (void) sd_event_source_set_enabled(jobs->expiry, SD_EVENT_OFF);
+                        return;
+                }
+                if (n <= JOBS_KEPT_MAX && now < oldest->ended_usec + kept) {
+                        (void) sd_event_source_set_time(jobs->expiry, oldest->ended_usec + kept);
+                        (void) sd_event_source_set_enabled(jobs->expiry, SD_EVENT_ONESHOT);
+                        return;
+                }
+                event_emit(jobs->state, job_removed, oldest);
+                job_free(oldest);
         }
-        (void) sd_event_source_set_time(jobs->expiry, oldest->ended_usec + kept);
-        (void) sd_event_source_set_enabled(jobs->expiry, SD_EVENT_ONESHOT);
 }
 
 static int on_expiry(sd_event_source *source, uint64_t usec, void *userdata) {
-        expire(userdata);
+        jobs_expire(userdata);
         return 0;
 }
 
@@ -104,7 +100,7 @@ static int on_advance(sd_event_source *source, void *userdata) {
         Job *job, *next;
         Places places;
 
-        expire(jobs);
+        jobs_expire(jobs);
         places_count(&places, jobs);
         DL_FOREACH_SAFE (jobs->list, job, next) {
                 if (job->state != JOB_IN_LINE || !places_have_room(&places, job))
@@ -153,15 +149,6 @@ int jobs_new(State *state, Jobs **ret) {
         return 0;
 }
 
-/* Because selvold ends. */
-static void end(Job *job) {
-        failure_done(&job->failure);
-        job_fail(job, failure_set(&job->failure, FAILURE_CANCELED, "selvold is stopping: try again when it runs."));
-        job_set_state(job, JOB_OVER);
-        job_log(job);
-        job_answer_all(job);
-}
-
 Jobs *jobs_free(Jobs *jobs) {
         if (!jobs)
                 return NULL;
@@ -173,8 +160,14 @@ Jobs *jobs_free(Jobs *jobs) {
         while (jobs->list) {
                 Job *job = jobs->list;
 
-                if (!job_has_ended(job))
-                        end(job);
+                if (!job_has_ended(job)) {
+                        failure_done(&job->failure);
+                        job_fail(job, failure_set(&job->failure, FAILURE_CANCELED,
+                                                  "selvold is stopping: try again when it runs."));
+                        job_set_state(job, JOB_OVER);
+                        job_log(job);
+                        job_answer_all(job);
+                }
                 job_free(job);
         }
         sd_event_source_disable_unref(jobs->advance);
@@ -214,21 +207,19 @@ const Job *job_find_on_volume(const Jobs *jobs, const char *volume) {
 /* Waiters. */
 
 /* Root's calls are limited in all only. */
-static int admit_waiter(const JobWaiter *list, size_t n, const Caller *caller, LimitKind kind, Failure *f) {
+static int add_waiter(JobWaiter **list, size_t *n, const Caller *caller, LimitKind kind, JobReply reply,
+                      void *userdata, Failure *f) {
+        JobWaiter *grown;
         Quota q = { 0 };
 
-        for (size_t i = 0; i < n; i++)
-                quota_count(&q, 1, !caller->trusted && list[i].uid == caller->uid);
-        if (quota_check(&q, kind, 1, caller->trusted) == QUOTA_FITS)
-                return 0;
-        return failure_set(f, FAILURE_LIMIT_REACHED,
-                           "Too many calls wait for this job (limit %i, or %i for one user). Try again later.",
-                           WAITERS_MAX - WAITERS_RESERVED, WAITERS_OF_USER_MAX);
-}
-
-static int add_waiter(JobWaiter **list, size_t *n, const Caller *caller, JobReply reply, void *userdata) {
-        JobWaiter *grown = reallocarray(*list, *n + 1, sizeof(JobWaiter));
-
+        for (size_t i = 0; i < *n; i++)
+                quota_count(&q, 1, !caller->trusted && (*list)[i].uid == caller->uid);
+        if (quota_check(&q, kind, 1, caller->trusted) != QUOTA_FITS)
+                return failure_set(
+                        f, FAILURE_LIMIT_REACHED,
+                        "Too many calls wait for this job (limit %i, or %i for one user). Try again later.",
+                        WAITERS_MAX - WAITERS_RESERVED, WAITERS_OF_USER_MAX);
+        grown = reallocarray(*list, *n + 1, sizeof(JobWaiter));
         if (!grown)
                 return -ENOMEM;
         *list = grown;
@@ -258,47 +249,38 @@ void job_forget_waiter(Jobs *jobs, const void *userdata) {
 }
 
 int job_follow(Job *job, const Caller *caller, bool cancels, JobReply reply, void *userdata, Failure *f) {
-        int r;
+        const LimitKind kind = cancels ? LIMIT_WAITERS_TO_CANCEL : LIMIT_WAITERS;
 
         if (job_has_ended(job)) {
                 reply(job, userdata);
                 return 0;
         }
-        r = admit_waiter(job->followers, job->n_followers, caller, cancels ? LIMIT_WAITERS_TO_CANCEL : LIMIT_WAITERS,
-                         f);
-        if (r != 0)
-                return r;
-        return add_waiter(&job->followers, &job->n_followers, caller, reply, userdata);
+        return add_waiter(&job->followers, &job->n_followers, caller, kind, reply, userdata, f);
 }
 
 /* Starting. */
 
-static bool verify_equal(const Job *job, const Request *q, VerifyDepth depth) {
-        return depth != VERIFY_ROOT && job->depth == depth && streq(strempty(job->request.context), q->context) &&
-               job->request.fs_group == q->fs_group;
-}
-
-/* What is forced serves all, but what may yet be skipped doesn't serve who forces. */
-static bool change_equal(const Job *job, const Request *q) {
-        return streq_ptr(job->request.context, q->context) && job->request.fs_group == q->fs_group &&
-               job->request.read_only == q->read_only && (job->request.walk.force || !q->walk.force);
-}
-
 static bool is_same(const Job *job, Operation operation, const Request *q, VerifyDepth depth) {
-        if (job->operation != operation || !streq(job->request.volume, q->volume))
+        const Request *own = &job->request;
+
+        if (job->operation != operation || !streq(own->volume, q->volume))
                 return false;
         switch (operation) {
         case OPERATION_UNMOUNT:
-                return streq_ptr(job->request.target, q->target); /* a verify has none */
+                return streq_ptr(own->target, q->target); /* a verify has none */
         case OPERATION_VERIFY:
-                return verify_equal(job, q, depth);
+                return depth != VERIFY_ROOT && job->depth == depth && streq(strempty(own->context), q->context) &&
+                       own->fs_group == q->fs_group;
         case OPERATION_RELABEL:
         case OPERATION_OWNERSHIP:
-                return change_equal(job, q);
+                /* A walk that is forced serves all, but one that may yet be skipped doesn't serve who
+                 * forces. */
+                return streq_ptr(own->context, q->context) && own->fs_group == q->fs_group &&
+                       own->read_only == q->read_only && (own->walk.force || !q->walk.force);
         case OPERATION_PLAN:
                 return false;
         default:
-                return request_equal(&job->request, q);
+                return request_equal(own, q);
         }
 }
 
@@ -318,18 +300,15 @@ static Job *find_same(Jobs *jobs, Operation operation, const Request *q, VerifyD
         return same;
 }
 
-static int join(Job *job, const Caller *caller, JobReply reply, void *userdata, Failure *f) {
+static int join_job(Job *job, const Caller *caller, JobReply reply, void *userdata, Failure *f) {
         int r;
 
         if (operation_type(job->operation)->answered_early && job->progress.started_usec > 0) {
                 reply(job, userdata);
                 return 0;
         }
-        r = admit_waiter(job->waiters, job->n_waiters, caller, LIMIT_WAITERS, f);
+        r = add_waiter(&job->waiters, &job->n_waiters, caller, LIMIT_WAITERS, reply, userdata, f);
         if (r != 0)
-                return r;
-        r = add_waiter(&job->waiters, &job->n_waiters, caller, reply, userdata);
-        if (r < 0)
                 return r;
         log_debug("%s: job %llu: another caller waits for it.", job->request.volume, (unsigned long long) job->id);
         line_advance(job->jobs);
@@ -352,31 +331,10 @@ static int resolve_volume(const Jobs *jobs, Request *q) {
         return lost ? free_and_strdup(&q->volume, lost->volume) : 0;
 }
 
-static int fill(Job *job, JobReply reply, void *userdata) {
-        const Volume *v = job_volume(job);
-        int r;
-
-        r = places_source(v ? v->source : job->request.source, &job->source);
-        if (r < 0)
-                return r;
-        r = add_waiter(&job->waiters, &job->n_waiters, &job->caller, reply, userdata);
-        if (r < 0)
-                return r;
-        if (operation_type(job->operation)->changes) {
-                r = line_enter(job);
-                if (r < 0)
-                        return r;
-        }
-        r = sd_event_add_time(job->jobs->state->event, &job->timer, CLOCK_MONOTONIC, 0, 0, job_on_timer, job);
-        if (r < 0)
-                return r;
-        job_set_deadline(job, job_timeout_usec(job));
-        return 0;
-}
-
 static int job_new(Jobs *jobs, Operation operation, Request *request, VerifyDepth depth, Caller *caller,
-                   JobReply reply, void *userdata, Job **ret) {
-        Job *job = calloc(1, sizeof(*job));
+                   JobReply reply, void *userdata, Failure *f, Job **ret) {
+        _cleanup_(job_freep) Job *job = calloc(1, sizeof(*job));
+        const Volume *v;
         int r;
 
         if (!job)
@@ -395,44 +353,36 @@ static int job_new(Jobs *jobs, Operation operation, Request *request, VerifyDept
                 .notice_usec = UINT64_MAX,
                 .plan = { .fs_group = GID_NONE },
         };
+        *request = REQUEST_INIT;
+        *caller = (Caller){ 0 };
         if (operation == OPERATION_VERIFY)
                 job->verify.call.gid = GID_NONE;
         else if (operation != OPERATION_UNMOUNT)
                 job->result.files = (FilesDecision){ .gid = GID_NONE, .disk_gid = GID_NONE };
         DL_APPEND(jobs->list, job);
-        r = fill(job, reply, userdata);
-        if (r < 0) {
-                /* They stay the caller's. */
-                job->request = REQUEST_INIT;
-                job->caller = (Caller){ 0 };
-                job_free(job);
+        v = job_volume(job);
+        r = places_source(v ? v->source : job->request.source, &job->source);
+        if (r < 0)
                 return r;
+        r = add_waiter(&job->waiters, &job->n_waiters, &job->caller, LIMIT_WAITERS, reply, userdata, f);
+        if (r != 0)
+                return r;
+        if (operation_type(operation)->changes) {
+                r = line_enter(jobs->state, &job->claims, job->request.volume, job->request.target);
+                if (r < 0)
+                        return r;
         }
-        *request = REQUEST_INIT;
-        *caller = (Caller){ 0 };
-        *ret = job;
+        r = sd_event_add_time(jobs->state->event, &job->timer, CLOCK_MONOTONIC, 0, 0, job_on_timer, job);
+        if (r < 0)
+                return r;
+        job_set_deadline(job, job_timeout_usec(job));
+        *ret = TAKE_PTR(job);
         return 0;
-}
-
-/* Runs it if its turn is now; otherwise callers can see that it waits. */
-static void begin(Job *job) {
-        Places places;
-
-        if (job->operation == OPERATION_UNMOUNT) {
-                job_cancel_undone(job);
-                job_cancel_verifies(job);
-        }
-        log_debug("%s: job %llu: %s.", job->request.volume, (unsigned long long) job->id,
-                  operation_to_string(job->operation));
-        places_count(&places, job->jobs);
-        if (places_have_room(&places, job) && line_is_turn(job))
-                job_run(job);
-        else
-                line_show(job);
 }
 
 int job_start(Jobs *jobs, Operation operation, Request *request, VerifyDepth depth, Caller *caller, JobReply reply,
               void *userdata, Failure *f) {
+        Places places;
         Job *job;
         int r;
 
@@ -443,13 +393,23 @@ int job_start(Jobs *jobs, Operation operation, Request *request, VerifyDepth dep
         }
         job = find_same(jobs, operation, request, depth);
         if (job)
-                return join(job, caller, reply, userdata, f);
+                return join_job(job, caller, reply, userdata, f);
         r = places_admit(jobs, operation, caller, f);
         if (r != 0)
                 return r;
-        r = job_new(jobs, operation, request, depth, caller, reply, userdata, &job);
-        if (r < 0)
+        r = job_new(jobs, operation, request, depth, caller, reply, userdata, f, &job);
+        if (r != 0)
                 return r;
-        begin(job);
+        if (operation == OPERATION_UNMOUNT) {
+                job_cancel_undone(job);
+                job_cancel_verifies(job);
+        }
+        log_debug("%s: job %llu: %s.", job->request.volume, (unsigned long long) job->id,
+                  operation_to_string(operation));
+        places_count(&places, jobs);
+        if (places_have_room(&places, job) && line_is_turn(job))
+                job_run(job);
+        else
+                line_show(job);
         return 0;
 }

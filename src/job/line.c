@@ -15,11 +15,11 @@ void line_advance(Jobs *jobs) {
         (void) sd_event_source_set_enabled(jobs->advance, SD_EVENT_ONESHOT);
 }
 
-static size_t n_first(const Job *job) {
+static size_t count_first_claims(const Job *job) {
         return isempty(job->request.target) ? CLAIMS_FIRST - 1 : CLAIMS_FIRST;
 }
 
-int line_claim(State *s, Claimant *c, const char *volume, const char *target) {
+int line_enter(State *s, Claimant *c, const char *volume, const char *target) {
         _cleanup_free_ char *volume_key = NULL, *target_key = NULL;
 
         if (!isempty(volume)) {
@@ -35,18 +35,9 @@ int line_claim(State *s, Claimant *c, const char *volume, const char *target) {
         return claims_enter(&s->claims, c, (const char *const[]){ volume_key, target_key }, CLAIMS_FIRST);
 }
 
-int line_enter(Job *job) {
-        return line_claim(job->jobs->state, &job->claims, job->request.volume, job->request.target);
-}
-
-void line_leave(Job *job) {
-        claims_leave(&job->jobs->state->claims, &job->claims);
-        line_advance(job->jobs);
-}
-
 int line_claim_superblock(Job *job, const char *key) {
         Claims *claims = &job->jobs->state->claims;
-        const char *old = claims_last_key(&job->claims, n_first(job));
+        const char *old = claims_last_key(&job->claims, count_first_claims(job));
         int r;
 
         if (old && !streq_ptr(old, key)) {
@@ -82,7 +73,7 @@ void line_let_past(Job *job) {
         if (job->claims.passive) {
                 claims_yield(&job->claims);
                 /* Who stands in line for a superblock owns all before it. */
-                while (job->claims.n_entries > n_first(job))
+                while (job->claims.n_entries > count_first_claims(job))
                         claims_drop_last(&job->jobs->state->claims, &job->claims);
         }
         line_advance(job->jobs);
@@ -94,38 +85,33 @@ void line_take_place(Job *job) {
         line_let_past(job);
 }
 
-/* A job whose conflict has ended has its time anew. */
-static void wake(Job *job) {
-        plan_done(&job->plan);
-        failure_done(&job->failure);
-        if (job->state == JOB_PARKED)
-                job_set_state(job, JOB_IN_LINE);
-        job_set_deadline(job, job_timeout_usec(job));
-        line_advance(job->jobs);
-}
-
-/* With a mount of somebody else any like it may have gone: the new look tells. */
-static void forget_conflict(Plan *p, const char *target) {
-        for (size_t i = 0; i < p->n_conflicts;)
-                if (target ? streq(p->conflicts[i].target, target) : isempty(p->conflicts[i].volume))
-                        plan_drop_conflict(p, i);
-                else
-                        i++;
-}
-
 void line_mount_gone(Jobs *jobs, const char *target) {
         Job *job;
 
         DL_FOREACH (jobs->list, job) {
+                Plan *p = &job->plan;
+
                 if (!line_waits_for_conflict(job))
                         continue;
-                forget_conflict(&job->plan, target);
-                if (job->plan.n_conflicts == 0)
-                        wake(job);
+                /* With a mount of somebody else any like it may have gone: the new look tells. */
+                for (size_t i = 0; i < p->n_conflicts;)
+                        if (target ? streq(p->conflicts[i].target, target) : isempty(p->conflicts[i].volume))
+                                plan_drop_conflict(p, i);
+                        else
+                                i++;
+                if (p->n_conflicts > 0)
+                        continue;
+                /* A job whose conflict has ended has its time anew. */
+                plan_done(p);
+                failure_done(&job->failure);
+                if (job->state == JOB_PARKED)
+                        job_set_state(job, JOB_IN_LINE);
+                job_set_deadline(job, job_timeout_usec(job));
+                line_advance(jobs);
         }
 }
 
-/* What is still being verified where an unmount is going to take place. */
+/* A verify that still runs where an unmount is going to take place. */
 static Job *find_verify(const Job *job) {
         const char *target = job->request.target;
         Job *other;
@@ -148,7 +134,7 @@ bool line_is_turn(Job *job) {
         return claims_take(&job->claims);
 }
 
-static Job *find_in_front(const Job *job) {
+static Job *find_job_in_front(const Job *job) {
         const Claimant *blocker = claims_find_blocker(&job->claims);
         Job *other;
 
@@ -159,13 +145,13 @@ static Job *find_in_front(const Job *job) {
 }
 
 const Job *line_get_front(const Job *job) {
-        const Job *front = job_is_waiting(job) ? find_in_front(job) : NULL;
+        const Job *front = job_is_waiting(job) ? find_job_in_front(job) : NULL;
 
         return front && !job_has_ended(front) ? front : NULL;
 }
 
-static bool is_long(const Job *job) {
-        const Job *front = find_in_front(job);
+static bool wait_is_long(const Job *job) {
+        const Job *front = find_job_in_front(job);
 
         return !front || !job_has_ended(front);
 }
@@ -188,30 +174,14 @@ static char *describe_front(const Job *job, const Job *front, const char *progre
                       : NULL;
 }
 
-static char *describe_busy(const Job *job, const Job *front) {
-        const char *volume = job->request.volume;
-        _cleanup_free_ char *why = NULL;
-        char percent[48] = "";
-
-        if (!front)
-                return strdup_printf(
-                        "Volume %s has to wait: too many jobs are running, in all, of this caller, or of this source. Try again later.",
-                        volume);
-        if (front->progress.total > 0 && front->progress.counts.done <= front->progress.total)
-                (void) snprintf(percent, sizeof(percent), ", %llu %% done",
-                                (unsigned long long) (front->progress.counts.done * 100 / front->progress.total));
-        why = describe_front(job, front, percent);
-        return why ? strdup_printf(
-                             "Volume %s is busy: %s. Try again later, or end that job with 'selvolctl cancel %llu'.",
-                             volume, why, (unsigned long long) front->id)
-                   : NULL;
-}
-
-/* A place comes soon, whoever leaves it: nobody can do anything about that. */
-static void log_wait(Job *job) {
-        const Job *front = find_in_front(job);
+void line_log_long_wait(Job *job) {
+        const Job *front;
         _cleanup_free_ char *why = NULL;
 
+        if (!job_is_waiting(job) || line_waits_for_conflict(job) || !wait_is_long(job))
+                return;
+        front = find_job_in_front(job);
+        /* A place comes soon, whoever leaves it: nobody can do anything about that. */
         if (!front && !claims_find_blocker(&job->claims))
                 return;
         why = describe_front(job, front, "");
@@ -219,13 +189,8 @@ static void log_wait(Job *job) {
                 job_log_waiting(job, why);
 }
 
-void line_log_long_wait(Job *job) {
-        if (job_is_waiting(job) && !line_waits_for_conflict(job) && is_long(job))
-                log_wait(job);
-}
-
 void line_show(Job *job) {
-        if (!is_long(job))
+        if (!wait_is_long(job))
                 return;
         job_show(job);
         if (line_waits_for_conflict(job))
@@ -237,14 +202,33 @@ void line_show(Job *job) {
 }
 
 void line_fail_busy(Job *job) {
-        Job *front = find_in_front(job);
-        _cleanup_free_ char *text = NULL;
+        Job *front = find_job_in_front(job);
+        _cleanup_free_ char *why = NULL;
+        char percent[48] = "";
 
+        if (!front) {
+                job_fail(
+                        job,
+                        failure_set(
+                                &job->failure, FAILURE_BUSY,
+                                "Volume %s has to wait: too many jobs are running, in all, of this caller, or of this source. Try again later.",
+                                job->request.volume));
+                return;
+        }
         /* The caller may ask about it, and cancel it. */
-        if (front && !job_has_ended(front))
+        if (!job_has_ended(front))
                 job_show(front);
-        text = describe_busy(job, front);
-        job_fail(job, text ? failure_set(&job->failure, FAILURE_BUSY, "%s", text) : -ENOMEM);
+        if (front->progress.total > 0 && front->progress.counts.done <= front->progress.total)
+                (void) snprintf(percent, sizeof(percent), ", %llu %% done",
+                                (unsigned long long) (front->progress.counts.done * 100 / front->progress.total));
+        why = describe_front(job, front, percent);
+        job_fail(
+                job,
+                why ? failure_set(
+                              &job->failure, FAILURE_BUSY,
+                              "Volume %s is busy: %s. Try again later, or end that job with 'selvolctl cancel %llu'.",
+                              job->request.volume, why, (unsigned long long) front->id)
+                    : -ENOMEM);
 }
 
 /* Places to run. */
@@ -264,13 +248,10 @@ void places_count(Places *p, const Jobs *jobs) {
                         places_take(p, job);
 }
 
-static bool is_unmount(const Job *job) {
-        return job->operation == OPERATION_UNMOUNT;
-}
-
 /* Jobs that unmount have their own room of a source. */
 bool places_have_room(const Places *p, const Job *job) {
-        const LimitKind kind = is_unmount(job) ? LIMIT_JOBS_TO_UNMOUNT : LIMIT_JOBS;
+        const bool unmounts = job->operation == OPERATION_UNMOUNT;
+        const LimitKind kind = unmounts ? LIMIT_JOBS_TO_UNMOUNT : LIMIT_JOBS;
         Quota all = { 0 }, source = { 0 };
 
         if (p->n >= ELEMENTSOF(p->running))
@@ -279,7 +260,8 @@ bool places_have_room(const Places *p, const Job *job) {
                 const Job *other = p->running[i];
 
                 quota_count(&all, 1, streq(other->caller.name, job->caller.name));
-                if (job->source && streq_ptr(other->source, job->source) && is_unmount(other) == is_unmount(job))
+                if (job->source && streq_ptr(other->source, job->source) &&
+                    (other->operation == OPERATION_UNMOUNT) == unmounts)
                         quota_count(&source, 1, false);
         }
         return quota_check(&all, kind, 1, job->caller.trusted) == QUOTA_FITS &&

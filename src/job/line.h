@@ -8,11 +8,7 @@
  * conflict to end. A wait costs no child. */
 
 /* Takes places for a volume and a target; NULL or "": for none. Returns 0 or -ENOMEM. */
-int line_claim(State *s, Claimant *c, const char *volume, const char *target) _warn_unused_;
-/* Takes its place: of an operation that changes something. Returns 0 or -ENOMEM. */
-int line_enter(Job *job) _warn_unused_;
-/* Leaves all lines; others may go on. */
-void line_leave(Job *job);
+int line_enter(State *s, Claimant *c, const char *volume, const char *target) _warn_unused_;
 /* The superblock that the child saw (NULL: none that can be shared). Returns 1 if it is the job's, 0 if it
  * has to wait for it, in which place it is now, or -ENOMEM. */
 int line_claim_superblock(Job *job, const char *key) _warn_unused_;

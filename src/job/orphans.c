@@ -27,68 +27,51 @@ static Orphan *orphan_free(Orphan *o) {
 }
 DEFINE_CLEANUP_FUNC(Orphan *, orphan_free);
 
-static int fill(Orphan *o, const OrphanNote *note) {
+static int add_orphan(Jobs *jobs, const OrphanNote *note, Orphan **ret) {
+        _cleanup_(orphan_freep) Orphan *o = calloc(1, sizeof(*o));
         const char *volume = note->volume;
         Volume *v;
-
-        if (isempty(volume) && volumes_find_target(&o->jobs->state->volumes, note->target, &v))
-                volume = v->id;
-        o->pid = note->pid;
-        o->operation = strdup(note->operation);
-        o->volume = strdup(volume);
-        o->target = strdup(note->target);
-        return o->operation && o->volume && o->target ? 0 : -ENOMEM;
-}
-
-/* A job that was there first has it for a while. */
-static void note_listed(Orphan *o) {
-        o->listed = true;
-        (void) claims_take(&o->claims);
-}
-
-static int add(Jobs *jobs, const OrphanNote *note) {
-        _cleanup_(orphan_freep) Orphan *o = calloc(1, sizeof(*o));
         int r;
 
         if (!o)
                 return -ENOMEM;
+        if (isempty(volume) && volumes_find_target(&jobs->state->volumes, note->target, &v))
+                volume = v->id;
         o->jobs = jobs;
-        r = fill(o, note);
+        o->pid = note->pid;
+        o->operation = strdup(note->operation);
+        o->volume = strdup(volume);
+        o->target = strdup(note->target);
+        if (!o->operation || !o->volume || !o->target)
+                return -ENOMEM;
+        r = line_enter(jobs->state, &o->claims, o->volume, o->target);
         if (r < 0)
                 return r;
-        r = line_claim(jobs->state, &o->claims, o->volume, o->target);
-        if (r < 0)
-                return r;
-        note_listed(o);
         log_notice(
                 "%s: worker process %i, from before selvold was restarted, still runs (%s%s%s); what it uses stays busy.",
                 o->volume, (int) o->pid, o->operation, isempty(o->target) ? "" : " at ", o->target);
         DL_APPEND(jobs->orphans, o);
-        TAKE_PTR(o);
+        *ret = TAKE_PTR(o);
         return 0;
 }
 
-static Orphan *find(const Jobs *jobs, pid_t pid) {
-        Orphan *o;
+int orphans_take(Jobs *jobs, const OrphanNote *notes, size_t n) {
+        Orphan *o, *next;
+        int r;
 
         DL_FOREACH (jobs->orphans, o)
-                if (o->pid == pid)
-                        return o;
-        return NULL;
-}
-
-static int take(Jobs *jobs, const OrphanNote *note) {
-        Orphan *o = find(jobs, note->pid);
-
-        if (!o)
-                return add(jobs, note);
-        note_listed(o);
-        return 0;
-}
-
-static void forget_gone(Jobs *jobs) {
-        Orphan *o, *next;
-
+                o->listed = false;
+        for (size_t i = 0; i < n; i++) {
+                DL_SEARCH_SCALAR(jobs->orphans, o, pid, notes[i].pid);
+                if (!o) {
+                        r = add_orphan(jobs, &notes[i], &o);
+                        if (r < 0)
+                                return r;
+                }
+                o->listed = true;
+                /* A job that was there first has it for a while. */
+                (void) claims_take(&o->claims);
+        }
         DL_FOREACH_SAFE (jobs->orphans, o, next) {
                 if (o->listed)
                         continue;
@@ -97,37 +80,17 @@ static void forget_gone(Jobs *jobs) {
                 orphan_free(o);
                 line_advance(jobs);
         }
-}
-
-int orphans_take(Jobs *jobs, const OrphanNote *notes, size_t n) {
-        Orphan *o;
-
-        DL_FOREACH (jobs->orphans, o)
-                o->listed = false;
-        for (size_t i = 0; i < n; i++) {
-                int r = take(jobs, &notes[i]);
-
-                if (r < 0)
-                        return r;
-        }
-        forget_gone(jobs);
         return 0;
 }
 
-static const Orphan *find_in_front(const Job *job) {
-        const Claimant *blocker = claims_find_blocker(&job->claims);
-        const Orphan *o;
-
-        DL_FOREACH (job->jobs->orphans, o)
-                if (&o->claims == blocker)
-                        return o;
-        return NULL;
-}
-
 bool orphans_fail_busy(Job *job) {
-        const Orphan *front = find_in_front(job);
+        const Claimant *blocker = claims_find_blocker(&job->claims);
+        const Orphan *front;
         const char *of;
 
+        DL_FOREACH (job->jobs->orphans, front)
+                if (&front->claims == blocker)
+                        break;
         if (!front)
                 return false;
         /* The volume itself has been named. */
