@@ -73,8 +73,8 @@ static Holder *holder_new(const Job *job, bool adopted) {
         return h->name && h->target && h->spec && h->context && h->device && h->superblock ? TAKE_PTR(h) : NULL;
 }
 
-/* What it would have to be mounted from, and with, to be the same files again. What is shared stays what it
- * is. */
+/* Records the source and the options with which it would have to be mounted to be the same files again;
+ * those of a mount that is shared stay as they are. */
 static int fill_volume(const Job *job, Volume *v) {
         const Request *q = &job->request;
         const Plan *p = &job->plan;
@@ -214,18 +214,9 @@ int job_record_outcome(Job *job) {
         return 0;
 }
 
-/* Only what this job does: a mark that was tainted elsewhere, or that is gone, says nothing of what
- * happened here. */
-static bool taint_is_news(const Job *job, const Mark *mark) {
-        if (mark->tainted)
-                return job->plan.text && job->plan.strategy == STRATEGY_CONTEXT_MOUNT && !job->plan.read_only;
-        return mark->label_state == FILES_COMPLETE && job_operation_result(job)->files.relabel == RELABEL_WALK &&
-               job->progress.started_usec > 0;
-}
-
 void job_record_mark(Job *job, Mark *mark) {
         Volume *v = job_volume(job);
-        bool tainted;
+        bool tainted, news;
 
         if (!v) {
                 mark_done(mark);
@@ -234,7 +225,14 @@ void job_record_mark(Job *job, Mark *mark) {
         tainted = v->mark.tainted;
         mark_done(&v->mark);
         v->mark = TAKE_STRUCT(*mark);
-        if (v->mark.tainted != tainted && taint_is_news(job, &v->mark))
+        /* Only what this job does is news: a mark that was tainted elsewhere, or that is gone, says nothing of
+         * what happened here. */
+        if (v->mark.tainted)
+                news = job->plan.text && job->plan.strategy == STRATEGY_CONTEXT_MOUNT && !job->plan.read_only;
+        else
+                news = v->mark.label_state == FILES_COMPLETE &&
+                       job_operation_result(job)->files.relabel == RELABEL_WALK && job->progress.started_usec > 0;
+        if (v->mark.tainted != tainted && news)
                 job_log_taint(v);
         commit_volume(job->jobs->state, v);
 }
@@ -289,18 +287,14 @@ int job_make_plan(Job *job, const PlanQuestion *q) {
         return job_keep_share(job);
 }
 
-/* A shared mount shows its own group in the place of the one on disk; an adopted mount is no clone. */
-static gid_t swapped_gid(const Job *job) {
-        const Holder *share = job->plan.share;
-
-        return share && holder_is_mapped(share) && job->operation != OPERATION_ADOPT ? share->disk_gid : GID_NONE;
-}
-
 FilesWanted job_files_wanted(const Job *job) {
         const Settings *settings = &job->jobs->state->settings;
         const Request *q = &job->request;
         const Plan *p = &job->plan;
         bool given = q->fs_group_change_policy >= 0;
+        /* A shared mount shows its own group in the place of the one on disk; an adopted mount is no
+         * clone. */
+        bool swapped = p->share && holder_is_mapped(p->share) && job->operation != OPERATION_ADOPT;
 
         return (FilesWanted){
                 .context = p->relabel_here ? p->context : NULL,
@@ -317,7 +311,7 @@ FilesWanted job_files_wanted(const Job *job) {
                 .user_namespace = q->user_namespace,
                 .on_disk = job->operation == OPERATION_OWNERSHIP,
                 .mounted = job->operation == OPERATION_ADOPT,
-                .swapped_gid = swapped_gid(job),
+                .swapped_gid = swapped ? p->share->disk_gid : GID_NONE,
         };
 }
 
@@ -341,20 +335,9 @@ static Witness find_witness(const Job *job) {
         return plan_witness(&in);
 }
 
-static int fill_files(const Job *job, PlanAnswer *a) {
-        const char *context;
-
-        a->files = job_files_wanted(job);
-        context = a->files.context;
-        a->files.context = NULL;
-        if (!context)
-                return 0;
-        a->files.context = strdup(context);
-        return a->files.context ? 0 : -ENOMEM;
-}
-
 int job_fill_answer(const Job *job, PlanAnswer *ret) {
         _cleanup_(plan_answer_done) PlanAnswer a = PLAN_ANSWER_INIT;
+        const FilesWanted files = job_files_wanted(job);
         const State *s = job->jobs->state;
         const Plan *p = &job->plan;
         bool with_context = p->strategy == STRATEGY_CONTEXT_MOUNT;
@@ -372,12 +355,11 @@ int job_fill_answer(const Job *job, PlanAnswer *ret) {
                                                                                        : -1;
         a.context = strdup(with_context ? p->context : "");
         a.share_target = strdup(strempty(job->share_target));
-        if (!a.context || !a.share_target)
+        a.files = files;
+        a.files.context = files.context ? strdup(files.context) : NULL;
+        if (!a.context || !a.share_target || (files.context && !a.files.context))
                 return -ENOMEM;
         r = strv_copy(p->mount_options, &a.mount_options);
-        if (r < 0)
-                return r;
-        r = fill_files(job, &a);
         if (r < 0)
                 return r;
         if (p->ownership == OWNERSHIP_WALK || p->ownership == OWNERSHIP_MAP) {
@@ -406,29 +388,7 @@ int job_check_reliances(Job *job, const FilesDecision *files, const char *root, 
         return r;
 }
 
-static int entries_failed(Job *job) {
-        const WalkResult *w = &job->result.walk;
-        _cleanup_free_ char *failures = walk_describe_failures(w);
-
-        if (!failures)
-                return -ENOMEM;
-        return failure_set(
-                &job->failure, FAILURE_ENTRIES_FAILED,
-                "%llu of %llu entries could not be changed: %s. Remove the cause and try again: only what is missing is done.",
-                (unsigned long long) w->counts.failed, (unsigned long long) w->counts.done, failures);
-}
-
-/* Entries that were left alone, or missed as they moved, may have any label and group. */
-static bool mark_is_possible(const OperationResult *o) {
-        const Mark *m = &o->mark;
-
-        if (!o->walked || walk_is_complete(&o->walk.counts))
-                return true;
-        return !(o->files.relabel == RELABEL_WALK && m->label_state == FILES_COMPLETE) &&
-               !(o->files.ownership == OWNERSHIP_WALK && m->ownership_state == FILES_COMPLETE);
-}
-
-static bool result_is_possible(const Job *job) {
+static bool outcome_is_possible(const Job *job) {
         const OperationResult *o = &job->result;
         const MountIdentity *told = &job->identity;
         const MountFact *fact = &o->outcome.fact;
@@ -438,21 +398,17 @@ static bool result_is_possible(const Job *job) {
         if (told->id != 0 && o->walk.counts.failed == 0 &&
             (told->id != fact->mount_id || !streq(strempty(told->device), fact->device)))
                 return false;
-        return mark_is_possible(o);
-}
-
-static int take_mark(Job *job) {
-        Mark mark;
-        int r;
-
-        r = mark_copy(&job->result.mark, &mark);
-        if (r < 0)
-                return r;
-        job_record_mark(job, &mark);
-        return 0;
+        if (!o->walked || walk_is_complete(&o->walk.counts))
+                return true;
+        /* Entries that were left alone, or missed as they moved, may have any label and group. */
+        return !(o->files.relabel == RELABEL_WALK && o->mark.label_state == FILES_COMPLETE) &&
+               !(o->files.ownership == OWNERSHIP_WALK && o->mark.ownership_state == FILES_COMPLETE);
 }
 
 int job_take_result(Job *job, sd_bus_message *reply) {
+        const WalkCounts *counts = &job->result.walk.counts;
+        _cleanup_free_ char *failures = NULL;
+        Mark mark;
         int r;
 
         operation_result_done(&job->result);
@@ -462,14 +418,23 @@ int job_take_result(Job *job, sd_bus_message *reply) {
         if (job->result.repeated)
                 return 0;
         if (job->result.walked) {
-                r = progress_end(&job->progress, &job->result.walk.counts);
+                r = progress_end(&job->progress, counts);
                 if (r < 0)
                         return r;
         }
-        if (!result_is_possible(job))
+        if (!outcome_is_possible(job))
                 return -EBADMSG;
-        r = take_mark(job);
+        r = mark_copy(&job->result.mark, &mark);
         if (r < 0)
                 return r;
-        return job->result.walk.counts.failed > 0 ? entries_failed(job) : 0;
+        job_record_mark(job, &mark);
+        if (counts->failed == 0)
+                return 0;
+        failures = walk_describe_failures(&job->result.walk);
+        if (!failures)
+                return -ENOMEM;
+        return failure_set(
+                &job->failure, FAILURE_ENTRIES_FAILED,
+                "%llu of %llu entries could not be changed: %s. Remove the cause and try again: only what is missing is done.",
+                (unsigned long long) counts->failed, (unsigned long long) counts->done, failures);
 }

@@ -64,7 +64,7 @@ static int call_worker(Job *job, const char *method, int (*append)(const Job *jo
         return sd_bus_call_async(job->worker, &job->call, call, on_reply, job, UINT64_MAX);
 }
 
-static void start_child(Job *job) {
+static void job_start_child(Job *job) {
         const OperationType *type = operation_type(job->operation);
         int r;
 
@@ -101,13 +101,13 @@ void job_run(Job *job) {
         }
         /* Whether the state can be written again is found out before anything is done that needs a record. */
         if (job->operation == OPERATION_UNMOUNT || commit_get_error(job->jobs->state) == 0)
-                start_child(job);
+                job_start_child(job);
         else
-                job_then(job, start_child);
+                job_then(job, job_start_child);
 }
 
 /* The child broke the protocol: nothing that it says is believed from now on. */
-static int disbelieve(Job *job, int r) {
+static int disbelieve_child(Job *job, int r) {
         job_fail(job, r);
         job_stop(job);
         return r;
@@ -147,35 +147,9 @@ static void send_verdict(Job *job, PlanVerdict verdict) {
                 peer_hang_up(job->worker);
 }
 
-static int take_question(Job *job, sd_bus_message *m, PlanQuestion *q) {
-        State *s = job->jobs->state;
-        int r;
-
-        r = plan_question_read(m, q);
-        if (r < 0)
-                return r;
-        /* The watch looks once a second, and has not noticed it yet: nor would it notice the way back. */
-        if (state_take_node(s, &q->node))
-                watch_recheck(s);
-        observed_done(&job->observed);
-        job->observed = TAKE_STRUCT(q->observed);
-        job->question = sd_bus_message_ref(m);
-        log_debug("%s: job %llu: Plan is asked: %s on %s, %zu mounts.", job->request.volume,
-                  (unsigned long long) job->id, strempty(job->observed.fs_type), strempty(job->observed.superblock),
-                  job->observed.n_mounts);
-        return 0;
-}
-
-/* Undoes what was recorded for it, and lets it wait in line when its child is gone. */
-static void leave(Job *job) {
-        job_revert(job);
-        job_set_state(job, JOB_LEAVING);
-        line_show(job);
-}
-
 /* Returns 0 with the answer, PLAN_WAIT among them; a failure kind or a negative errno if nothing comes of
  * the job. */
-static int decide(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
+static int decide_plan(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
         int r;
 
         if (operation_type(job->operation)->changes) {
@@ -205,16 +179,29 @@ static int on_plan(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         _cleanup_(plan_answer_done) PlanAnswer a = PLAN_ANSWER_INIT;
         _cleanup_(plan_question_done) PlanQuestion q = { 0 };
         Job *job = userdata;
+        State *s = job->jobs->state;
         int r;
 
         if (is_unasked(job, operation_type(job->operation)->plan))
                 return sd_bus_error_set(error, SD_BUS_ERROR_FAILED, "There is nothing to plan.");
-        r = take_question(job, m, &q);
+        r = plan_question_read(m, &q);
         if (r < 0)
-                return disbelieve(job, r);
-        r = decide(job, &q, &a);
+                return disbelieve_child(job, r);
+        /* The watch looks once a second, and has not noticed it yet: nor would it notice the way back. */
+        if (state_take_node(s, &q.node))
+                watch_recheck(s);
+        observed_done(&job->observed);
+        job->observed = TAKE_STRUCT(q.observed);
+        job->question = sd_bus_message_ref(m);
+        log_debug("%s: job %llu: Plan is asked: %s on %s, %zu mounts.", job->request.volume,
+                  (unsigned long long) job->id, strempty(job->observed.fs_type), strempty(job->observed.superblock),
+                  job->observed.n_mounts);
+        r = decide_plan(job, &q, &a);
         if (r == 0 && a.verdict == PLAN_WAIT) {
-                leave(job);
+                /* When its child is gone, the job waits in line as if nothing had been recorded for it. */
+                job_revert(job);
+                job_set_state(job, JOB_LEAVING);
+                line_show(job);
                 send_verdict(job, PLAN_WAIT);
                 return 1;
         }
@@ -250,7 +237,7 @@ static int on_walk(sd_bus_message *m, void *userdata, sd_bus_error *error) {
                 return sd_bus_error_set(error, SD_BUS_ERROR_FAILED, "There is nothing to walk over.");
         r = walk_note_read(m, &n);
         if (r < 0)
-                return disbelieve(job, r);
+                return disbelieve_child(job, r);
         job->result.files = n.files;
         job_record_mark(job, &n.mark);
         log_debug("%s: job %llu: Walk is asked.", job->request.volume, (unsigned long long) job->id);
@@ -260,7 +247,7 @@ static int on_walk(sd_bus_message *m, void *userdata, sd_bus_error *error) {
 }
 
 /* A walk has its time anew as long as it gets on, unless the caller has set a limit to the whole. */
-static int take_progress(Job *job, sd_bus_message *signal) {
+static int take_walk_progress(Job *job, sd_bus_message *signal) {
         ProgressNews news;
         WalkCounts counts;
         uint64_t total;
@@ -289,30 +276,23 @@ static int take_progress(Job *job, sd_bus_message *signal) {
         return 0;
 }
 
-static int take_marked(Job *job, sd_bus_message *signal) {
-        Mark mark;
-        int r;
-
-        r = mark_read(signal, &mark);
-        if (r < 0)
-                return r;
-        job_record_mark(job, &mark);
-        return 0;
-}
-
 static int on_signal(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         Job *job = userdata;
+        Mark mark;
         int r = 0;
 
         if (job->state != JOB_RUNNING && job->state != JOB_ACTING && job->state != JOB_STOPPING)
                 return 0;
         if (sd_bus_message_is_signal(m, WORKER_INTERFACE, WORKER_PROGRESS))
-                r = take_progress(job, m);
-        else if (sd_bus_message_is_signal(m, WORKER_INTERFACE, WORKER_MARKED))
-                r = take_marked(job, m);
+                r = take_walk_progress(job, m);
+        else if (sd_bus_message_is_signal(m, WORKER_INTERFACE, WORKER_MARKED)) {
+                r = mark_read(m, &mark);
+                if (r >= 0)
+                        job_record_mark(job, &mark);
+        }
         /* The state of the files stays partial. */
         if (r < 0)
-                (void) disbelieve(job, r);
+                (void) disbelieve_child(job, r);
         return 0;
 }
 
@@ -338,7 +318,7 @@ static int on_ready(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         if (r >= 0)
                 r = operation_type(job->operation)->ready(job, &n);
         if (r < 0)
-                return disbelieve(job, r);
+                return disbelieve_child(job, r);
         log_debug("%s: job %llu: Ready: mount %llu of device %s.", job->request.volume, (unsigned long long) job->id,
                   (unsigned long long) n.identity.id, n.identity.device);
         job->question = sd_bus_message_ref(m);
@@ -349,15 +329,6 @@ static int on_ready(sd_bus_message *m, void *userdata, sd_bus_error *error) {
 }
 
 /* The reply. */
-
-static void take_error(Job *job, const sd_bus_error *e) {
-        if (job->state != JOB_STOPPING)
-                job_fail(job, peer_error_read(e, &job->failure));
-        /* The rest is known when the child is gone. */
-        if (!peer_error_is_answer(e))
-                return;
-        job_conclude_failed(job);
-}
 
 static void take_reply(Job *job, sd_bus_message *reply) {
         int r;
@@ -399,10 +370,16 @@ static int on_reply(sd_bus_message *reply, void *userdata, sd_bus_error *error) 
                 _fallthrough_;
         case JOB_RUNNING:
         case JOB_ACTING:
-                if (e)
-                        take_error(job, e);
-                else
+                if (!e) {
                         take_reply(job, reply);
+                        return 0;
+                }
+                if (job->state != JOB_STOPPING)
+                        job_fail(job, peer_error_read(e, &job->failure));
+                /* After an error that is no answer of the child's the rest is known when the child is
+                 * gone. */
+                if (peer_error_is_answer(e))
+                        job_conclude_failed(job);
                 return 0;
         case JOB_SETTLING:
                 if (e) {
@@ -422,7 +399,7 @@ static int on_reply(sd_bus_message *reply, void *userdata, sd_bus_error *error) 
 
 /* The end of the connection. */
 
-static int append_unmount(const Job *job, sd_bus_message *call) {
+static int append_settling_unmount(const Job *job, sd_bus_message *call) {
         const UnmountCall c = {
                 .origin = job_origin(job),
                 .target = job->request.target,
@@ -432,23 +409,20 @@ static int append_unmount(const Job *job, sd_bus_message *call) {
         return unmount_call_append(call, &c);
 }
 
-static void settle(Job *job) {
-        job_set_state(job, JOB_SETTLING);
-        job_set_deadline(job, job->jobs->state->settings.job_timeout_usec);
-        if (call_worker(job, WORKER_UNMOUNT, append_unmount) >= 0)
-                return;
-        job->worker = peer_disconnect(job->worker);
-        conclude_unsettled(job);
-}
-
-static void take_loss(Job *job) {
+static void settle_loss(Job *job) {
         if (!job_has_failed(job) && failure_set(&job->failure, FAILURE_WORKER_FAILED,
                                                 "The worker gave no answer: see 'journalctl -u selvol-worker'.") < 0)
                 job_fail(job, -ENOMEM);
-        if (job->identity.id != 0)
-                settle(job);
-        else
+        if (job->identity.id == 0) {
                 job_conclude_failed(job);
+                return;
+        }
+        job_set_state(job, JOB_SETTLING);
+        job_set_deadline(job, job->jobs->state->settings.job_timeout_usec);
+        if (call_worker(job, WORKER_UNMOUNT, append_settling_unmount) >= 0)
+                return;
+        job->worker = peer_disconnect(job->worker);
+        conclude_unsettled(job);
 }
 
 static int on_disconnected(sd_bus_message *signal, void *userdata, sd_bus_error *error) {
@@ -464,7 +438,7 @@ static int on_disconnected(sd_bus_message *signal, void *userdata, sd_bus_error 
         case JOB_RUNNING:
         case JOB_ACTING:
         case JOB_STOPPING:
-                take_loss(job);
+                settle_loss(job);
                 break;
         case JOB_SETTLING:
                 conclude_unsettled(job);
