@@ -169,7 +169,7 @@ static void print_progress(FILE *f, const Job *job) {
         fputs(".", f);
 }
 
-static void print_waiting(FILE *f, const Job *job) {
+static void print_why_waiting(FILE *f, const Job *job) {
         fputs("Waiting to ", f);
         print_request(f, job);
         fputs(": ", f);
@@ -178,31 +178,16 @@ static void print_waiting(FILE *f, const Job *job) {
 
 /* Records. */
 
-/* A dry run is no decision, and what was decided before is no new one. */
-static bool is_decision(const Job *job) {
-        return job->operation != OPERATION_PLAN && (!job_operation_result(job)->repeated || job_has_failed(job));
-}
-
-static bool verify_matches(const Job *job) {
-        return job->verify.result.matches && job->verify.result.walk.counts.misowned == 0;
-}
-
-/* A walk was about to begin, or the mount to be seen: whatever is wrong, it is no call that came to nothing
- * at once. */
-static bool has_begun(const Job *job) {
-        const FilesDecision *d = &job_operation_result(job)->files;
-
-        return job->progress.started_usec > 0 || job->identity.id != 0 || d->relabel == RELABEL_WALK ||
-               d->ownership == OWNERSHIP_WALK;
-}
-
-/* Not what the caller has passed, but what the child has found: where else the source is mounted. */
-static bool failure_is_of_node(const Job *job) {
-        return job->observed.fs_type && job->failure.kind == FAILURE_PATH_NOT_ALLOWED;
-}
-
 static bool is_mistake(const Job *job) {
-        return failure_is_of_caller(job->failure.kind) && !has_begun(job) && !failure_is_of_node(job);
+        const FilesDecision *d = &job_operation_result(job)->files;
+        /* A walk was about to begin, or the mount to be seen: whatever is wrong, it is no call that came to
+         * nothing at once. */
+        bool begun = job->progress.started_usec > 0 || job->identity.id != 0 || d->relabel == RELABEL_WALK ||
+                     d->ownership == OWNERSHIP_WALK;
+        /* The child has found where else the source is mounted, which the caller has not passed. */
+        bool of_node = job->observed.fs_type && job->failure.kind == FAILURE_PATH_NOT_ALLOWED;
+
+        return failure_is_of_caller(job->failure.kind) && !begun && !of_node;
 }
 
 static const char *failure_message(FailureKind kind) {
@@ -224,7 +209,9 @@ static const char *failure_message(FailureKind kind) {
 }
 
 static const char *done_message(const Job *job) {
-        if (job->operation == OPERATION_VERIFY && !verify_matches(job))
+        const VerifyResult *seen = &job->verify.result;
+
+        if (job->operation == OPERATION_VERIFY && (!seen->matches || seen->walk.counts.misowned > 0))
                 return MESSAGE_VERIFY_MISMATCH;
         return job->operation == OPERATION_MOUNT && job->share_target ? MESSAGE_SHARED
                                                                       : operation_type(job->operation)->done_message;
@@ -319,7 +306,8 @@ void job_log(const Job *job) {
              group = d->ownership == OWNERSHIP_SKIP || (d->ownership == OWNERSHIP_MAP && !failed) ||
                      (d->ownership == OWNERSHIP_WALK && !walk_has_failed(job));
 
-        if (!is_decision(job))
+        /* A dry run is no decision, and what was decided before is no new one. */
+        if (job->operation == OPERATION_PLAN || (job_operation_result(job)->repeated && !failed))
                 return;
         if (relabel)
                 write_record(job, d->relabel == RELABEL_SKIP ? MESSAGE_RELABEL_SKIPPED : MESSAGE_RELABELED, LOG_INFO,
@@ -347,7 +335,7 @@ void job_log_waiting(Job *job, const char *why) {
         if (job->operation == OPERATION_PLAN || streq_ptr(job->waits_for, why) ||
             free_and_strdup(&job->waits_for, why) < 0)
                 return;
-        write_record(job, MESSAGE_WAITING, LOG_INFO, print_waiting);
+        write_record(job, MESSAGE_WAITING, LOG_INFO, print_why_waiting);
 }
 
 void job_log_taint(const Volume *v) {

@@ -103,15 +103,6 @@ static void count_verification(const Job *job) {
                               job->verify.result.matches ? "match" : "mismatch");
 }
 
-static void count_files(const Job *job, const char *plugin) {
-        if (job->operation == OPERATION_VERIFY)
-                count_verification(job);
-        if (job->operation == OPERATION_PLAN)
-                return;
-        count_relabel(job);
-        count_ownership(job, plugin);
-}
-
 void job_count(const Job *job) {
         _cleanup_free_ char *plugin = plugin_name(job->request.volume_type, job->request.driver);
         const char *storage_operation = operation_type(job->operation)->storage_operation;
@@ -120,7 +111,12 @@ void job_count(const Job *job) {
 
         if (!plugin)
                 return;
-        count_files(job, plugin);
+        if (job->operation == OPERATION_VERIFY)
+                count_verification(job);
+        if (job->operation != OPERATION_PLAN) {
+                count_relabel(job);
+                count_ownership(job, plugin);
+        }
         if (storage_operation)
                 metrics_observe(metrics, METRIC_STORAGE_OPERATION_DURATION, duration, plugin, storage_operation,
                                 job_has_failed(job) ? "fail-unknown" : "success");
@@ -137,41 +133,24 @@ void job_count(const Job *job) {
                 metrics_count(metrics, METRIC_VOLUMES_ADMITTED, plugin, metric_access_mode(job->request.access_mode));
 }
 
-static void count_volume(Metrics *metrics, const Volume *v) {
-        _cleanup_free_ char *plugin = plugin_name(v->volume_type, v->driver);
-
-        if (plugin)
-                metrics_count(metrics, METRIC_TOTAL_VOLUMES, plugin, v->holders ? "held" : "free");
-        metrics_count(metrics, METRIC_LABEL_STATES, files_state_to_string(v->mark.label_state));
-        metrics_count(metrics, METRIC_OWNERSHIP_STATES, files_state_to_string(v->mark.ownership_state));
-}
-
-/* As a label of METRIC_OLDEST_JOB; NULL: it is over. To those who look after a node, a process that has
- * answered and is still there is like one that was told to end; and a walk may take long. */
-static const char *age_state(const Job *job) {
-        if (job_is_over(job))
-                return NULL;
-        if (job->state == JOB_RUNNING && job->progress.started_usec > 0)
-                return "walking";
-        return job_has_ended(job) ? "settling" : job_state_word(job);
-}
-
-/* Jobs are in the order of their arrival. */
+/* Jobs are in the order of their arrival. To those who look after a node, a process that has answered and is
+ * still there is like one that was told to end; and a walk may take long. */
 static void measure_ages(Metrics *metrics, const Jobs *jobs) {
         const uint64_t now = now_monotonic_usec();
         const Job *job;
 
         metrics_reset(metrics, METRIC_OLDEST_JOB);
         for (job = jobs->list ? jobs->list->prev : NULL; job; job = job != jobs->list ? job->prev : NULL) {
-                const char *state = age_state(job);
+                bool walks = job->state == JOB_RUNNING && job->progress.started_usec > 0;
+                const char *state = walks ? "walking" : job_has_ended(job) ? "settling" : job_state_word(job);
 
-                if (state)
+                if (!job_is_over(job))
                         metrics_set(metrics, METRIC_OLDEST_JOB,
                                     (double) (now - job->started_usec) / (double) USEC_PER_SEC, state);
         }
 }
 
-static bool walks(const Job *job) {
+static bool is_walking(const Job *job) {
         return !job_has_ended(job) && job->progress.started_usec > 0;
 }
 
@@ -182,7 +161,7 @@ static void count_jobs(Metrics *metrics, const Jobs *jobs) {
         DL_FOREACH (jobs->list, job) {
                 waiting += job_is_waiting(job);
                 running += !job_is_waiting(job) && !job_has_ended(job);
-                walking += walks(job);
+                walking += is_walking(job);
         }
         metrics_set(metrics, METRIC_JOBS, (double) running);
         metrics_set(metrics, METRIC_JOBS_WAITING, (double) waiting);
@@ -196,7 +175,7 @@ static bool is_left_partial(const Jobs *jobs, const Volume *v) {
         if (v->mark.label_state != FILES_PARTIAL)
                 return false;
         DL_FOREACH (jobs->list, job)
-                if (walks(job) && streq_ptr(job->request.volume, v->id))
+                if (is_walking(job) && streq_ptr(job->request.volume, v->id))
                         return false;
         return true;
 }
@@ -209,7 +188,12 @@ static void count_volumes(const State *s, const Jobs *jobs) {
         metrics_reset(s->metrics, METRIC_LABEL_STATES);
         metrics_reset(s->metrics, METRIC_OWNERSHIP_STATES);
         HASH_ITER (hh, s->volumes.table, v, next) {
-                count_volume(s->metrics, v);
+                _cleanup_free_ char *plugin = plugin_name(v->volume_type, v->driver);
+
+                if (plugin)
+                        metrics_count(s->metrics, METRIC_TOTAL_VOLUMES, plugin, v->holders ? "held" : "free");
+                metrics_count(s->metrics, METRIC_LABEL_STATES, files_state_to_string(v->mark.label_state));
+                metrics_count(s->metrics, METRIC_OWNERSHIP_STATES, files_state_to_string(v->mark.ownership_state));
                 holders += volume_count_holders(v);
                 tainted += v->mark.tainted;
                 partial += is_left_partial(jobs, v);
@@ -219,16 +203,14 @@ static void count_volumes(const State *s, const Jobs *jobs) {
         metrics_set(s->metrics, METRIC_PARTIAL_LABELS, (double) partial);
 }
 
-static void update_gauges(const State *s, const Jobs *jobs) {
+char *jobs_render_metrics(const Jobs *jobs) {
+        const State *s = jobs->state;
+
         count_volumes(s, jobs);
         count_jobs(s->metrics, jobs);
         metrics_set(s->metrics, METRIC_UNRECORDED, HASH_COUNT(s->unrecorded));
         metrics_set(s->metrics, METRIC_ENFORCING, !s->node.selinux ? -1 : s->node.enforcing);
         metrics_set(s->metrics, METRIC_WATCHED, watch_is_heard(s));
         metrics_set(s->metrics, METRIC_CONFIG_REJECTED, s->settings_mistake != NULL);
-}
-
-char *jobs_render_metrics(const Jobs *jobs) {
-        update_gauges(jobs->state, jobs);
-        return metrics_render(jobs->state->metrics);
+        return metrics_render(s->metrics);
 }
