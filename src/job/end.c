@@ -180,6 +180,38 @@ void job_stop(Job *job) {
                 peer_hang_up(job->worker);
 }
 
+void jobs_expire(Jobs *jobs) {
+        uint64_t now = now_monotonic_usec(), kept = JOB_KEPT_SEC * USEC_PER_SEC;
+
+        for (;;) {
+                Job *oldest = NULL, *job, *next;
+                size_t n = 0;
+
+                DL_FOREACH_SAFE (jobs->list, job, next) {
+                        if (!job_is_over(job))
+                                continue;
+                        if (!job->shown) {
+                                job_free(job);
+                                continue;
+                        }
+                        n++;
+                        if (!oldest || job->ended_usec < oldest->ended_usec)
+                                oldest = job;
+                }
+                if (!oldest) {
+                        (void) sd_event_source_set_enabled(jobs->expiry, SD_EVENT_OFF);
+                        return;
+                }
+                if (n <= JOBS_KEPT_MAX && now < oldest->ended_usec + kept) {
+                        (void) sd_event_source_set_time(jobs->expiry, oldest->ended_usec + kept);
+                        (void) sd_event_source_set_enabled(jobs->expiry, SD_EVENT_ONESHOT);
+                        return;
+                }
+                event_emit(jobs->state, job_removed, oldest);
+                job_free(oldest);
+        }
+}
+
 /* Canceling. */
 
 void job_cancel(Job *job, const char *by) {

@@ -35,6 +35,9 @@ void job_conclude_failed(Job *job);
 void job_revert(Job *job);
 /* Gives up its claims: its child is gone. */
 void job_release(Job *job);
+/* Frees jobs that are over and too old, or too many, or that callers could never see; and sets the clock for
+ * the next. */
+void jobs_expire(Jobs *jobs);
 
 /* The handler of job->timer. */
 int job_on_timer(sd_event_source *source, uint64_t usec, void *userdata);

@@ -1,8 +1,48 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <assert.h>
 
+#include <utlist.h>
+
 #include "basic/time-util.h"
 #include "job/job.h"
+#include "wire/peer.h"
+
+void caller_done(Caller *c) {
+        free(c->text);
+        free(c->name);
+        *c = (Caller){ 0 };
+}
+
+Job *job_free(Job *job) {
+        if (!job)
+                return NULL;
+        DL_DELETE(job->jobs->list, job);
+        claims_leave(&job->jobs->state->claims, &job->claims);
+        sd_event_source_disable_unref(job->timer);
+        sd_bus_slot_unref(job->call);
+        sd_bus_message_unref(job->question);
+        peer_disconnect(job->worker);
+        request_done(&job->request);
+        caller_done(&job->caller);
+        free(job->source);
+        free(job->waiters);
+        free(job->followers);
+        plan_done(&job->plan);
+        free(job->share_target);
+        observed_done(&job->observed);
+        mount_identity_done(&job->identity);
+        failure_done(&job->failure);
+        failure_done(&job->refusal);
+        if (job->operation == OPERATION_VERIFY) {
+                verify_call_done(&job->verify.call);
+                verify_result_done(&job->verify.result);
+                free(job->verify.text);
+        } else if (job->operation != OPERATION_UNMOUNT)
+                operation_result_done(&job->result);
+        free(job->waits_for);
+        free(job);
+        return NULL;
+}
 
 const OperationType *operation_type(Operation operation) {
         static const OperationType *const types[OPERATIONS] = {

@@ -166,6 +166,11 @@ static inline bool job_is_over(const Job *job) {
         return job->state == JOB_OVER;
 }
 
+void caller_done(Caller *c);
+/* Takes it out of the list, too. */
+Job *job_free(Job *job);
+DEFINE_CLEANUP_FUNC(Job *, job_free);
+
 /* Takes one of the steps that the table allows, and tells those who see the job. */
 void job_set_state(Job *job, JobState state);
 /* Makes it an object that callers can see. */

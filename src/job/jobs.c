@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <assert.h>
-
 #include <utlist.h>
 
 #include "basic/log.h"
-#include "basic/path-util.h"
 #include "basic/time-util.h"
 #include "job/end.h"
 #include "job/job-log.h"
@@ -14,104 +11,14 @@
 #include "job/run.h"
 #include "state/commit.h"
 #include "state/reconcile.h"
-#include "wire/peer.h"
-
-void caller_done(Caller *c) {
-        free(c->text);
-        free(c->name);
-        *c = (Caller){ 0 };
-}
-
-static Job *job_free(Job *job) {
-        if (!job)
-                return NULL;
-        DL_DELETE(job->jobs->list, job);
-        claims_leave(&job->jobs->state->claims, &job->claims);
-        sd_event_source_disable_unref(job->timer);
-        sd_bus_slot_unref(job->call);
-        sd_bus_message_unref(job->question);
-        peer_disconnect(job->worker);
-        request_done(&job->request);
-        caller_done(&job->caller);
-        free(job->source);
-        free(job->waiters);
-        free(job->followers);
-        plan_done(&job->plan);
-        free(job->share_target);
-        observed_done(&job->observed);
-        mount_identity_done(&job->identity);
-        failure_done(&job->failure);
-        failure_done(&job->refusal);
-        if (job->operation == OPERATION_VERIFY) {
-                verify_call_done(&job->verify.call);
-                verify_result_done(&job->verify.result);
-                free(job->verify.text);
-        } else if (job->operation != OPERATION_UNMOUNT)
-                operation_result_done(&job->result);
-        free(job->waits_for);
-        free(job);
-        return NULL;
-}
-DEFINE_CLEANUP_FUNC(Job *, job_free);
-
-/* Drops jobs that are over and too old, or too many, or that callers could never see; and sets the clock for
- * the next. */
-static void jobs_expire(Jobs *jobs) {
-        uint64_t now = now_monotonic_usec(), kept = JOB_KEPT_SEC * USEC_PER_SEC;
-
-        for (;;) {
-                Job *oldest = NULL, *job, *next;
-                size_t n = 0;
-
-                DL_FOREACH_SAFE (jobs->list, job, next) {
-                        if (!job_is_over(job))
-                                continue;
-                        if (!job->shown) {
-                                job_free(job);
-                                continue;
-                        }
-                        n++;
-                        if (!oldest || job->ended_usec < oldest->ended_usec)
-                                oldest = job;
-                }
-                if (!oldest) {
-                        (void) sd_event_source_set_enabled(jobs->expiry, SD_EVENT_OFF);
-                        return;
-                }
-                if (n <= JOBS_KEPT_MAX && now < oldest->ended_usec + kept) {
-                        (void) sd_event_source_set_time(jobs->expiry, oldest->ended_usec + kept);
-                        (void) sd_event_source_set_enabled(jobs->expiry, SD_EVENT_ONESHOT);
-                        return;
-                }
-                event_emit(jobs->state, job_removed, oldest);
-                job_free(oldest);
-        }
-}
 
 static int on_expiry(sd_event_source *source, uint64_t usec, void *userdata) {
         jobs_expire(userdata);
         return 0;
 }
 
-/* Those whose turn it is. */
-
 static int on_advance(sd_event_source *source, void *userdata) {
-        Jobs *jobs = userdata;
-        Job *job, *next;
-        Places places;
-
-        jobs_expire(jobs);
-        places_count(&places, jobs);
-        DL_FOREACH_SAFE (jobs->list, job, next) {
-                if (job->state != JOB_IN_LINE || !places_have_room(&places, job))
-                        continue;
-                if (job->operation == OPERATION_UNMOUNT)
-                        job_cancel_verifies(job);
-                if (!line_is_turn(job))
-                        continue;
-                places_take(&places, job);
-                job_run(job);
-        }
+        jobs_advance(userdata);
         return 0;
 }
 

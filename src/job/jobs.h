@@ -31,5 +31,3 @@ Job *job_find(const Jobs *jobs, uint64_t id);
 Job *job_find_running(const Jobs *jobs, const char *volume);
 /* One that may change the volume, and works on it or waits for it; NULL if there is none. */
 const Job *job_find_on_volume(const Jobs *jobs, const char *volume);
-
-void caller_done(Caller *c);

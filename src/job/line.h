@@ -26,7 +26,7 @@ void line_take_place(Job *job);
 void line_let_past(Job *job);
 /* Whether it is this job's turn; then the claims are its own. */
 bool line_is_turn(Job *job);
-/* Has jobs whose turn it is run, soon. */
+/* Has the loop run the jobs whose turn it is, soon: callers may have a job at hand that is freed then. */
 void line_advance(Jobs *jobs);
 
 /* Whether it waits for a conflict to end, which its plan names. */

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <utlist.h>
+
 #include "basic/log.h"
 #include "basic/time-util.h"
 #include "job/end.h"
@@ -104,6 +106,25 @@ void job_run(Job *job) {
                 job_start_child(job);
         else
                 job_then(job, job_start_child);
+}
+
+void jobs_advance(Jobs *jobs) {
+        Job *job, *next;
+        Places places;
+
+        (void) sd_event_source_set_enabled(jobs->advance, SD_EVENT_OFF);
+        jobs_expire(jobs);
+        places_count(&places, jobs);
+        DL_FOREACH_SAFE (jobs->list, job, next) {
+                if (job->state != JOB_IN_LINE || !places_have_room(&places, job))
+                        continue;
+                if (job->operation == OPERATION_UNMOUNT)
+                        job_cancel_verifies(job);
+                if (!line_is_turn(job))
+                        continue;
+                places_take(&places, job);
+                job_run(job);
+        }
 }
 
 /* The child broke the protocol: nothing that it says is believed from now on. */
@@ -427,6 +448,7 @@ static void settle_loss(Job *job) {
 
 static int on_disconnected(sd_bus_message *signal, void *userdata, sd_bus_error *error) {
         Job *job = userdata;
+        Jobs *jobs = job->jobs;
 
         job->call = sd_bus_slot_unref(job->call);
         job->question = sd_bus_message_unref(job->question);
@@ -450,5 +472,8 @@ static int on_disconnected(sd_bus_message *signal, void *userdata, sd_bus_error 
         default:
                 break;
         }
+        /* A job that is over is freed here. Nothing touches it after that: sd-bus holds the connection until
+         * this has returned, and only the loop dispatches it. */
+        jobs_advance(jobs);
         return 0;
 }

@@ -5,3 +5,6 @@
 
 /* Starts the child of a job whose turn it is, and takes its reply. */
 void job_run(Job *job);
+/* Runs the jobs in line whose turn it is, after those that are over were freed. The loop calls it after
+ * line_advance(). */
+void jobs_advance(Jobs *jobs);
