@@ -208,15 +208,6 @@ static const char *failure_message(FailureKind kind) {
         }
 }
 
-static const char *done_message(const Job *job) {
-        const VerifyResult *seen = &job->verify.result;
-
-        if (job->operation == OPERATION_VERIFY && (!seen->matches || seen->walk.counts.misowned > 0))
-                return MESSAGE_VERIFY_MISMATCH;
-        return job->operation == OPERATION_MOUNT && job->share_target ? MESSAGE_SHARED
-                                                                      : operation_type(job->operation)->done_message;
-}
-
 typedef struct Numbers {
         char usec[32], id[32], entries[32], changed[32], gid[32];
 } Numbers;
@@ -301,7 +292,11 @@ void job_log(const Job *job) {
                 [OWNERSHIP_WALK] = MESSAGE_OWNERSHIP_APPLIED,
         };
         const FilesDecision *d = &job_operation_result(job)->files;
+        const OperationType *type = operation_type(job->operation);
+        const VerifyResult *seen = &job->verify.result;
         bool failed = job_has_failed(job),
+             mismatch = job->operation == OPERATION_VERIFY && (!seen->matches || seen->walk.counts.misowned > 0),
+             shared = job->operation == OPERATION_MOUNT && job->share_target,
              relabel = d->relabel == RELABEL_SKIP || (d->relabel == RELABEL_WALK && !walk_has_failed(job)),
              group = d->ownership == OWNERSHIP_SKIP || (d->ownership == OWNERSHIP_MAP && !failed) ||
                      (d->ownership == OWNERSHIP_WALK && !walk_has_failed(job));
@@ -318,9 +313,13 @@ void job_log(const Job *job) {
                 log_failed(job);
                 return;
         }
-        if (operation_type(job->operation)->answered_early)
+        if (type->answered_early)
                 return;
-        write_record(job, done_message(job), LOG_INFO, print_done);
+        write_record(job,
+                     mismatch ? MESSAGE_VERIFY_MISMATCH
+                     : shared ? MESSAGE_SHARED
+                              : type->done_message,
+                     LOG_INFO, print_done);
 }
 
 void job_log_started(const Job *job) {

@@ -238,9 +238,15 @@ static int on_plan(sd_bus_message *m, void *userdata, sd_bus_error *error) {
 
 /* Walk. */
 
+/* Answers Walk or Ready once what is recorded is durable. Only Ready has set an identity, and nothing is
+ * published before its answer. */
 static void answer_durable(Job *job) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *question = TAKE_PTR(job->question);
 
+        if (job_has_failed(job))
+                mount_identity_done(&job->identity);
+        else if (job->identity.id != 0 && job->state == JOB_RUNNING)
+                job_set_state(job, JOB_ACTING);
         if (!question || !job->worker)
                 return;
         if (!job_has_failed(job))
@@ -319,15 +325,6 @@ static int on_signal(sd_bus_message *m, void *userdata, sd_bus_error *error) {
 
 /* Ready. */
 
-/* Nothing is published before the answer. */
-static void answer_ready(Job *job) {
-        if (job_has_failed(job))
-                mount_identity_done(&job->identity);
-        else if (job->state == JOB_RUNNING)
-                job_set_state(job, JOB_ACTING);
-        answer_durable(job);
-}
-
 static int on_ready(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         _cleanup_(ready_note_done) ReadyNote n = { 0 };
         Job *job = userdata;
@@ -345,7 +342,7 @@ static int on_ready(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         job->question = sd_bus_message_ref(m);
         mount_identity_done(&job->identity);
         job->identity = TAKE_STRUCT(n.identity);
-        job_then(job, answer_ready);
+        job_then(job, answer_durable);
         return 1;
 }
 
