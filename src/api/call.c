@@ -3,7 +3,6 @@
 
 #include "api/call.h"
 #include "api/callers.h"
-#include "api/dict.h"
 #include "basic/log.h"
 #include "wire/peer.h"
 

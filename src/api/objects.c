@@ -4,7 +4,6 @@
 #include "api/authorize.h"
 #include "api/call.h"
 #include "api/callers.h"
-#include "api/dict.h"
 #include "api/objects.h"
 #include "basic/log.h"
 #include "job/end.h"

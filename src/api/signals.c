@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <systemd/sd-daemon.h>
 
-#include "api/dict.h"
 #include "api/signals.h"
 #include "job/job.h"
 #include "basic/log.h"

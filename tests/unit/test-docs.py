@@ -95,7 +95,7 @@ compare("org.selvol1(5): options", [
 keys = set(re.findall(r'\(d, "(\w+)"', read("src/api/call.c")))
 headings = re.findall(r"^(\w.*) \([A-Z, ]+\)$", section(page, "RESULTS"), flags=re.M)
 compare("org.selvol1(5): results", keys, {key for heading in headings for key in re.findall(r"(\w+) \*", heading)})
-members = read("src/api/dict.c") + read("src/api/objects.c")
+members = read("src/api/api.c") + read("src/api/objects.c")
 check("org.selvol1(5): members of holders and conflicts",
       [f"*{member}*" for member in re.findall(r'\(d, "(\w+)"', members)], page)
 jobs = read("src/job/job.c")
