@@ -75,7 +75,7 @@ static void query_free(AuthQuery *q) {
         free(q);
 }
 
-static int deny(Api *api, sd_bus_message *call, const char *volume, const char *result, sd_bus_error *error) {
+static int deny_call(Api *api, sd_bus_message *call, const char *volume, const char *result, sd_bus_error *error) {
         static const struct {
                 const char *result, *text;
         } why[] = {
@@ -107,7 +107,7 @@ static int deny(Api *api, sd_bus_message *call, const char *volume, const char *
 }
 
 /* All keys are there, so that a rule that looks one up gets a string. */
-static int describe(const Request *q, char ***ret) {
+static int describe_request(const Request *q, char ***ret) {
         _cleanup_free_ char *options = NULL, *group = NULL;
         _cleanup_strv_ char **details = NULL;
 
@@ -148,13 +148,13 @@ static int describe(const Request *q, char ***ret) {
         return 0;
 }
 
-static int conclude(Api *api, AuthQuery *q, sd_bus_message *call, const Request *about, sd_bus_error *error) {
+static int conclude_query(Api *api, AuthQuery *q, sd_bus_message *call, const Request *about, sd_bus_error *error) {
         _cleanup_strv_ char **details = NULL;
         const Answer answer = q->answer;
         bool same;
         int r;
 
-        r = describe(about, &details);
+        r = describe_request(about, &details);
         same = r >= 0 && streq_ptr(q->action, find_action(sd_bus_message_get_member(call))) &&
                strv_equal(q->details, details);
         query_free(q);
@@ -162,17 +162,17 @@ static int conclude(Api *api, AuthQuery *q, sd_bus_message *call, const Request 
                 return r;
         /* What is carried out must be what polkit was asked about. */
         if (!same)
-                return deny(api, call, about->volume, "changed", error);
+                return deny_call(api, call, about->volume, "changed", error);
 
         if (answer == ALLOWED) {
                 metrics_count(api->state->metrics, METRIC_AUTHORIZATIONS, "allowed");
                 return 1;
         }
-        return deny(api, call, about->volume,
-                    answer == CHALLENGE     ? "challenge"
-                    : answer == UNAVAILABLE ? "unavailable"
-                                            : "denied",
-                    error);
+        return deny_call(api, call, about->volume,
+                         answer == CHALLENGE     ? "challenge"
+                         : answer == UNAVAILABLE ? "unavailable"
+                                                 : "denied",
+                         error);
 }
 
 static Answer read_answer(sd_bus_message *reply) {
@@ -188,7 +188,7 @@ static Answer read_answer(sd_bus_message *reply) {
         return authorized ? ALLOWED : challenge ? CHALLENGE : DENIED;
 }
 
-static int on_answer(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+static int on_polkit_answer(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
         AuthQuery *q = userdata;
         int r;
 
@@ -207,34 +207,6 @@ static int on_answer(sd_bus_message *reply, void *userdata, sd_bus_error *error)
         return 0;
 }
 
-static int ask(Api *api, AuthQuery *q) {
-        bool interactive = sd_bus_message_get_allow_interactive_authorization(q->call) > 0;
-        const unsigned sec = api->polkit_timeout > 0 ? api->polkit_timeout
-                             : interactive           ? INTERACTIVE_SEC
-                                                     : POLKIT_SEC;
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *question = NULL;
-        int r;
-
-        r = sd_bus_message_new_method_call(api->bus, &question, "org.freedesktop.PolicyKit1",
-                                           "/org/freedesktop/PolicyKit1/Authority",
-                                           "org.freedesktop.PolicyKit1.Authority", "CheckAuthorization");
-        /* The subject is the connection: pid and uid can be raced (CVE-2013-4288). */
-        if (r >= 0)
-                r = sd_bus_message_append(question, "(sa{sv})s", "system-bus-name", 1, "name", "s",
-                                          sd_bus_message_get_sender(q->call), q->action);
-        if (r >= 0)
-                r = sd_bus_message_open_container(question, 'a', "{ss}");
-        for (char **detail = q->details; r >= 0 && detail && *detail; detail += 2)
-                r = sd_bus_message_append(question, "{ss}", detail[0], detail[1]);
-        if (r >= 0)
-                r = sd_bus_message_close_container(question);
-        if (r >= 0)
-                r = sd_bus_message_append(question, "us", interactive ? (unsigned) ALLOW_USER_INTERACTION : 0u, "");
-        if (r >= 0)
-                r = sd_bus_call_async(api->bus, &q->slot, question, on_answer, q, sec * USEC_PER_SEC);
-        return r;
-}
-
 void authorize_forget(Api *api, const char *sender) {
         AuthQuery *q, *next;
 
@@ -248,7 +220,12 @@ void authorize_teardown(Api *api) {
                 query_free(api->queries);
 }
 
-static int question(Api *api, sd_bus_message *call, const char *action, uid_t uid, const Request *about) {
+static int ask_polkit(Api *api, sd_bus_message *call, const char *action, uid_t uid, const Request *about) {
+        bool interactive = sd_bus_message_get_allow_interactive_authorization(call) > 0;
+        const unsigned sec = api->polkit_timeout > 0 ? api->polkit_timeout
+                             : interactive           ? INTERACTIVE_SEC
+                                                     : POLKIT_SEC;
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *question = NULL;
         AuthQuery *q = calloc(1, sizeof(*q));
         int r;
 
@@ -256,15 +233,31 @@ static int question(Api *api, sd_bus_message *call, const char *action, uid_t ui
                 return -ENOMEM;
         *q = (AuthQuery){ .api = api, .call = sd_bus_message_ref(call), .action = action, .uid = uid };
         LL_PREPEND(api->queries, q);
-        r = describe(about, &q->details);
+        r = describe_request(about, &q->details);
         if (r >= 0)
-                r = ask(api, q);
+                r = sd_bus_message_new_method_call(api->bus, &question, "org.freedesktop.PolicyKit1",
+                                                   "/org/freedesktop/PolicyKit1/Authority",
+                                                   "org.freedesktop.PolicyKit1.Authority", "CheckAuthorization");
+        /* The subject is the connection: pid and uid can be raced (CVE-2013-4288). */
+        if (r >= 0)
+                r = sd_bus_message_append(question, "(sa{sv})s", "system-bus-name", 1, "name", "s",
+                                          sd_bus_message_get_sender(call), action);
+        if (r >= 0)
+                r = sd_bus_message_open_container(question, 'a', "{ss}");
+        for (char **detail = q->details; r >= 0 && detail && *detail; detail += 2)
+                r = sd_bus_message_append(question, "{ss}", detail[0], detail[1]);
+        if (r >= 0)
+                r = sd_bus_message_close_container(question);
+        if (r >= 0)
+                r = sd_bus_message_append(question, "us", interactive ? (unsigned) ALLOW_USER_INTERACTION : 0u, "");
+        if (r >= 0)
+                r = sd_bus_call_async(api->bus, &q->slot, question, on_polkit_answer, q, sec * USEC_PER_SEC);
         if (r < 0)
                 query_free(q);
         return r < 0 ? r : 0;
 }
 
-static AuthQuery *find_query(const Api *api, const sd_bus_message *call) {
+AuthQuery *authorize_find_query(const Api *api, const sd_bus_message *call) {
         AuthQuery *q;
 
         LL_FOREACH (api->queries, q)
@@ -284,7 +277,7 @@ static bool may_ask(const Api *api, uid_t uid) {
 
 int authorize(Api *api, sd_bus_message *call, const Request *about, sd_bus_error *error) {
         const char *action = find_action(sd_bus_message_get_member(call));
-        AuthQuery *q = find_query(api, call);
+        AuthQuery *q = authorize_find_query(api, call);
         const Request nothing = REQUEST_INIT;
         uid_t uid;
         int r;
@@ -292,7 +285,7 @@ int authorize(Api *api, sd_bus_message *call, const Request *about, sd_bus_error
         if (!about)
                 about = &nothing;
         if (q)
-                return conclude(api, q, call, about, error);
+                return conclude_query(api, q, call, about, error);
 
         r = sender_get_uid(api, call, &uid);
         if (r < 0)
@@ -302,10 +295,10 @@ int authorize(Api *api, sd_bus_message *call, const Request *about, sd_bus_error
                 return 1;
         }
         if (!action)
-                return deny(api, call, about->volume, "denied", error);
+                return deny_call(api, call, about->volume, "denied", error);
         if (!may_ask(api, uid))
-                return deny(api, call, about->volume, "too-many", error);
-        return question(api, call, action, uid, about);
+                return deny_call(api, call, about->volume, "too-many", error);
+        return ask_polkit(api, call, action, uid, about);
 }
 
 int authorize_volume(Api *api, sd_bus_message *call, const char *volume, sd_bus_error *error) {
@@ -337,8 +330,4 @@ int authorize_filter(Api *api, sd_bus_message *message, sd_bus_error *error) {
                 return r;
         r = authorize_volume(api, message, id, error);
         return r < 0 ? r : !r;
-}
-
-bool authorize_has_asked(const Api *api, const sd_bus_message *call) {
-        return find_query(api, call);
 }

@@ -32,7 +32,7 @@ static int on_message(sd_bus_message *message, void *userdata, sd_bus_error *err
         Api *api = userdata;
         int r;
 
-        if (!authorize_has_asked(api, message)) {
+        if (!authorize_find_query(api, message)) {
                 r = turns_filter(api->turns, message, error);
                 if (r != 0)
                         return r;
@@ -57,9 +57,29 @@ static int on_name_lost(sd_bus_message *signal, void *userdata, sd_bus_error *er
         return 0;
 }
 
-static int add_objects(Api *api) {
+/* Also for lack of memory while a message is read. */
+static int on_bus_disconnected(sd_bus_message *signal, void *userdata, sd_bus_error *error) {
+        api_leave(userdata, "The connection to the system bus has ended");
+        return 0;
+}
+
+static int connect_bus(Api *api) {
         int r;
 
+        r = sd_bus_open_system(&api->bus);
+        if (r < 0)
+                return r;
+        r = sd_bus_match_signal_async(api->bus, NULL, NULL, "/org/freedesktop/DBus/Local",
+                                      "org.freedesktop.DBus.Local", "Disconnected", on_bus_disconnected, NULL, api);
+        if (r < 0)
+                return r;
+        /* At the end those who wait are told first. */
+        r = sd_bus_set_close_on_exit(api->bus, false);
+        if (r < 0)
+                return r;
+        r = sd_bus_set_method_call_timeout(api->bus, BUS_ANSWER_SEC * USEC_PER_SEC);
+        if (r < 0)
+                return r;
         r = sd_bus_add_object_manager(api->bus, NULL, MANAGER_PATH);
         if (r < 0)
                 return r;
@@ -76,33 +96,7 @@ static int add_objects(Api *api) {
                                    on_name_lost, NULL, api);
         if (r < 0)
                 return r;
-        return sd_bus_add_filter(api->bus, NULL, on_message, api);
-}
-
-/* Also for lack of memory while a message is read. */
-static int on_disconnected(sd_bus_message *signal, void *userdata, sd_bus_error *error) {
-        api_leave(userdata, "The connection to the system bus has ended");
-        return 0;
-}
-
-static int connect_bus(Api *api) {
-        int r;
-
-        r = sd_bus_open_system(&api->bus);
-        if (r < 0)
-                return r;
-        r = sd_bus_match_signal_async(api->bus, NULL, NULL, "/org/freedesktop/DBus/Local",
-                                      "org.freedesktop.DBus.Local", "Disconnected", on_disconnected, NULL, api);
-        if (r < 0)
-                return r;
-        /* At the end those who wait are told first. */
-        r = sd_bus_set_close_on_exit(api->bus, false);
-        if (r < 0)
-                return r;
-        r = sd_bus_set_method_call_timeout(api->bus, BUS_ANSWER_SEC * USEC_PER_SEC);
-        if (r < 0)
-                return r;
-        r = add_objects(api);
+        r = sd_bus_add_filter(api->bus, NULL, on_message, api);
         if (r < 0)
                 return r;
         return sd_bus_attach_event(api->bus, api->state->event, SD_EVENT_PRIORITY_NORMAL);
@@ -144,7 +138,7 @@ static int on_stalled(sd_event_source *source, uint64_t usec, void *userdata) {
 }
 
 /* After each iteration of the event loop: does the bus take what is sent to it? */
-static int on_post(sd_event_source *source, void *userdata) {
+static int on_bus_post(sd_event_source *source, void *userdata) {
         Api *api = userdata;
         uint64_t n;
         int enabled;
@@ -161,30 +155,9 @@ static int on_post(sd_event_source *source, void *userdata) {
         return sd_event_source_set_enabled(api->stalled, SD_EVENT_ONESHOT);
 }
 
-static int add_sources(Api *api) {
-        sd_event *event = api->state->event;
-        int r;
-
-        r = sd_event_add_defer(event, &api->leave, on_leave, api);
-        if (r < 0)
-                return r;
-        r = sd_event_source_set_enabled(api->leave, SD_EVENT_OFF);
-        if (r < 0)
-                return r;
-        r = sd_event_source_set_priority(api->leave, SD_EVENT_PRIORITY_IMPORTANT);
-        if (r < 0)
-                return r;
-        r = sd_event_add_time(event, &api->stalled, CLOCK_MONOTONIC, 0, 0, on_stalled, api);
-        if (r < 0)
-                return r;
-        r = sd_event_source_set_enabled(api->stalled, SD_EVENT_OFF);
-        if (r < 0)
-                return r;
-        return sd_event_add_post(event, &api->post, on_post, api);
-}
-
 int api_new(State *state, uid_t trusted_uid, unsigned polkit_timeout, Api **ret) {
         _cleanup_(api_freep) Api *api = calloc(1, sizeof(*api));
+        sd_event *event = state->event;
         int r;
 
         if (!api)
@@ -194,7 +167,17 @@ int api_new(State *state, uid_t trusted_uid, unsigned polkit_timeout, Api **ret)
         if (r >= 0)
                 r = turns_new(api, &api->turns);
         if (r >= 0)
-                r = add_sources(api);
+                r = sd_event_add_defer(event, &api->leave, on_leave, api);
+        if (r >= 0)
+                r = sd_event_source_set_enabled(api->leave, SD_EVENT_OFF);
+        if (r >= 0)
+                r = sd_event_source_set_priority(api->leave, SD_EVENT_PRIORITY_IMPORTANT);
+        if (r >= 0)
+                r = sd_event_add_time(event, &api->stalled, CLOCK_MONOTONIC, 0, 0, on_stalled, api);
+        if (r >= 0)
+                r = sd_event_source_set_enabled(api->stalled, SD_EVENT_OFF);
+        if (r >= 0)
+                r = sd_event_add_post(event, &api->post, on_bus_post, api);
         if (r < 0)
                 return log_error_errno(r, "Failed to set up the event loop: %m");
         r = connect_bus(api);
