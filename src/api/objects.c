@@ -12,24 +12,25 @@
 /* The objects of volumes and jobs, and org.freedesktop.LogControl1, by which systemctl service-log-level
  * reads and changes the log level. Access to all properties is checked in one place, authorize_filter(). */
 
-/* A function that answers for a property with an expression of its object, which is declared as "const TYPE
- * *NAME". */
-#define PROPERTY_GETTER(name, object, type, expression)                                             \
-        static int name(sd_bus *bus, const char *path, const char *interface, const char *property, \
-                        sd_bus_message *reply, void *userdata, sd_bus_error *error) {               \
-                object = userdata;                                                                  \
-                                                                                                    \
-                return sd_bus_message_append(reply, type, expression);                              \
-        }                                                                                           \
-        struct name##_needs_a_semicolon
+/* A text that is no member of its object as it stands: sd-bus reads those that are by their offset. */
+typedef struct TextProperty {
+        const char *name, *text;
+} TextProperty;
+
+static int append_text(sd_bus_message *reply, const char *name, const TextProperty *all, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                if (streq(all[i].name, name))
+                        return sd_bus_message_append(reply, "s", all[i].text);
+        return -EINVAL;
+}
 
 /* The vtable hands out the object; the api comes from the prefix' slot. */
 static Api *api_of(sd_bus *bus) {
         return sd_bus_slot_get_userdata(sd_bus_get_current_slot(bus));
 }
 
-static int find_volume(sd_bus *bus, const char *path, const char *interface, void *userdata, void **ret_found,
-                       sd_bus_error *error) {
+static int object_find_volume(sd_bus *bus, const char *path, const char *interface, void *userdata, void **ret_found,
+                              sd_bus_error *error) {
         const Api *api = userdata;
         _cleanup_free_ char *id = NULL;
         Volume *v;
@@ -58,27 +59,31 @@ static int enumerate_volumes(sd_bus *bus, const char *prefix, void *userdata, ch
         return 1;
 }
 
-PROPERTY_GETTER(volume_get_id, const Volume *v, "s", v->id);
-PROPERTY_GETTER(volume_get_source, const Volume *v, "s", v->source);
-PROPERTY_GETTER(volume_get_fs_type, const Volume *v, "s", v->fs_type);
-PROPERTY_GETTER(volume_get_driver, const Volume *v, "s", strempty(v->driver));
-PROPERTY_GETTER(volume_get_volume_type, const Volume *v, "s", v->volume_type);
-PROPERTY_GETTER(volume_get_access_mode, const Volume *v, "s", access_mode_to_string(v->access_mode));
-PROPERTY_GETTER(volume_get_strategy, const Volume *v, "s", strategy_to_string(v->strategy));
-PROPERTY_GETTER(volume_get_context, const Volume *v, "s", v->context);
-PROPERTY_GETTER(volume_get_label_state, const Volume *v, "s", files_state_to_string(v->mark.label_state));
-PROPERTY_GETTER(volume_get_label_context, const Volume *v, "s", strempty(v->mark.context));
-PROPERTY_GETTER(volume_get_tainted, const Volume *v, "b", (int) v->mark.tainted);
-PROPERTY_GETTER(volume_get_ownership_state, const Volume *v, "s", files_state_to_string(v->mark.ownership_state));
-PROPERTY_GETTER(volume_get_disk_group, const Volume *v, "u",
-                v->mark.ownership_state == FILES_UNKNOWN ? GID_NONE : v->mark.gid);
-PROPERTY_GETTER(volume_get_last_verified, const Volume *v, "t", v->last_verified_usec);
+static int volume_get_text(sd_bus *bus, const char *path, const char *interface, const char *property,
+                           sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        const Volume *v = userdata;
+        const TextProperty all[] = {
+                { "AccessMode", access_mode_to_string(v->access_mode) },
+                { "Strategy", strategy_to_string(v->strategy) },
+                { "LabelState", files_state_to_string(v->mark.label_state) },
+                { "OwnershipState", files_state_to_string(v->mark.ownership_state) },
+        };
 
-static int volume_get_mount_options(sd_bus *bus, const char *path, const char *interface, const char *property,
-                                    sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        return append_text(reply, property, all, ELEMENTSOF(all));
+}
+
+static int volume_get_tainted(sd_bus *bus, const char *path, const char *interface, const char *property,
+                              sd_bus_message *reply, void *userdata, sd_bus_error *error) {
         const Volume *v = userdata;
 
-        return sd_bus_message_append_strv(reply, v->mount_options);
+        return sd_bus_message_append(reply, "b", (int) v->mark.tainted);
+}
+
+static int volume_get_disk_group(sd_bus *bus, const char *path, const char *interface, const char *property,
+                                 sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        const Volume *v = userdata;
+
+        return sd_bus_message_append(reply, "u", v->mark.ownership_state == FILES_UNKNOWN ? GID_NONE : v->mark.gid);
 }
 
 static int volume_get_holders(sd_bus *bus, const char *path, const char *interface, const char *property,
@@ -102,29 +107,32 @@ static int volume_get_job(sd_bus *bus, const char *path, const char *interface, 
 
 static const sd_bus_vtable volume_vtable[] = {
         SD_BUS_VTABLE_START(0),
-        SD_BUS_PROPERTY("Id", "s", volume_get_id, 0, SD_BUS_VTABLE_PROPERTY_CONST),
-        SD_BUS_PROPERTY("Source", "s", volume_get_source, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-        SD_BUS_PROPERTY("FSType", "s", volume_get_fs_type, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-        SD_BUS_PROPERTY("Driver", "s", volume_get_driver, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-        SD_BUS_PROPERTY("VolumeType", "s", volume_get_volume_type, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-        SD_BUS_PROPERTY("AccessMode", "s", volume_get_access_mode, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-        SD_BUS_PROPERTY("Strategy", "s", volume_get_strategy, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-        SD_BUS_PROPERTY("Context", "s", volume_get_context, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-        SD_BUS_PROPERTY("LabelState", "s", volume_get_label_state, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-        SD_BUS_PROPERTY("LabelContext", "s", volume_get_label_context, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("Id", "s", NULL, offsetof(Volume, id), SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("Source", "s", NULL, offsetof(Volume, source), SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("FSType", "s", NULL, offsetof(Volume, fs_type), SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("Driver", "s", NULL, offsetof(Volume, driver), SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("VolumeType", "s", NULL, offsetof(Volume, volume_type), SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("AccessMode", "s", volume_get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("Strategy", "s", volume_get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("Context", "s", NULL, offsetof(Volume, context), SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("LabelState", "s", volume_get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("LabelContext", "s", NULL, offsetof(Volume, mark.context),
+                        SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("Tainted", "b", volume_get_tainted, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("Holders", "aa{sv}", volume_get_holders, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-        SD_BUS_PROPERTY("OwnershipState", "s", volume_get_ownership_state, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("OwnershipState", "s", volume_get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("DiskGroup", "u", volume_get_disk_group, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-        SD_BUS_PROPERTY("MountOptions", "as", volume_get_mount_options, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-        SD_BUS_PROPERTY("LastVerifiedUSec", "t", volume_get_last_verified, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("MountOptions", "as", NULL, offsetof(Volume, mount_options),
+                        SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("LastVerifiedUSec", "t", NULL, offsetof(Volume, last_verified_usec),
+                        SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("Job", "o", volume_get_job, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_VTABLE_END,
 };
 
 /* An id has one form only. */
-static int find_job(sd_bus *bus, const char *path, const char *interface, void *userdata, void **ret_found,
-                    sd_bus_error *error) {
+static int object_find_job(sd_bus *bus, const char *path, const char *interface, void *userdata, void **ret_found,
+                           sd_bus_error *error) {
         const Api *api = userdata;
         const char *element = startswith(path, JOB_PREFIX "/");
         unsigned long long id;
@@ -156,15 +164,21 @@ static int enumerate_jobs(sd_bus *bus, const char *prefix, void *userdata, char 
         return 1;
 }
 
-PROPERTY_GETTER(job_get_operation, const Job *job, "s", operation_to_string(job->operation));
-PROPERTY_GETTER(job_get_context, const Job *job, "s", job_context(job));
-PROPERTY_GETTER(job_get_target, const Job *job, "s", strempty(job->request.target));
-PROPERTY_GETTER(job_get_holder, const Job *job, "s", strempty(job->request.holder));
-PROPERTY_GETTER(job_get_state, const Job *job, "s", job_state_word(job));
-PROPERTY_GETTER(job_get_result, const Job *job, "s", job_result(job));
-PROPERTY_GETTER(job_get_error_name, const Job *job, "s",
-                job_has_ended(job) && job_has_failed(job) ? failure_kind_to_string(job->failure.kind) : "");
-PROPERTY_GETTER(job_get_error_message, const Job *job, "s", job_has_ended(job) ? strempty(job->failure.message) : "");
+static int job_get_text(sd_bus *bus, const char *path, const char *interface, const char *property,
+                        sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        const Job *job = userdata;
+        bool ended = job_has_ended(job);
+        const TextProperty all[] = {
+                { "Operation", operation_to_string(job->operation) },
+                { "Context", job_context(job) },
+                { "State", job_state_word(job) },
+                { "Result", job_result(job) },
+                { "ErrorName", ended && job_has_failed(job) ? failure_kind_to_string(job->failure.kind) : "" },
+                { "ErrorMessage", ended ? job->failure.message : "" },
+        };
+
+        return append_text(reply, property, all, ELEMENTSOF(all));
+}
 
 static void append_front(Dict *d, const Job *front) {
         dict_open(d, 'a', "a{sv}");
@@ -228,12 +242,12 @@ static const sd_bus_vtable job_vtable[] = {
         SD_BUS_METHOD_WITH_ARGS("Wait", SD_BUS_NO_ARGS, SD_BUS_RESULT("s", result, "a{sv}", details), method_wait,
                                 SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_PROPERTY("Id", "t", NULL, offsetof(Job, id), SD_BUS_VTABLE_PROPERTY_CONST),
-        SD_BUS_PROPERTY("Operation", "s", job_get_operation, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("Operation", "s", job_get_text, 0, SD_BUS_VTABLE_PROPERTY_CONST),
         SD_BUS_PROPERTY("Volume", "s", NULL, offsetof(Job, request.volume), SD_BUS_VTABLE_PROPERTY_CONST),
-        SD_BUS_PROPERTY("Target", "s", job_get_target, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-        SD_BUS_PROPERTY("Holder", "s", job_get_holder, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-        SD_BUS_PROPERTY("Context", "s", job_get_context, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-        SD_BUS_PROPERTY("State", "s", job_get_state, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("Target", "s", NULL, offsetof(Job, request.target), SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("Holder", "s", NULL, offsetof(Job, request.holder), SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("Context", "s", job_get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("State", "s", job_get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("WaitsFor", "aa{sv}", job_get_waits_for, 0, 0),
         SD_BUS_PROPERTY("EntriesDone", "t", NULL, offsetof(Job, progress.counts.done),
                         SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
@@ -248,15 +262,21 @@ static const sd_bus_vtable job_vtable[] = {
         SD_BUS_PROPERTY("StartedUSec", "t", NULL, offsetof(Job, started_realtime_usec), SD_BUS_VTABLE_PROPERTY_CONST),
         SD_BUS_PROPERTY("ExpectedEndUSec", "t", NULL, offsetof(Job, progress.expected_end_usec),
                         SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-        SD_BUS_PROPERTY("Result", "s", job_get_result, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-        SD_BUS_PROPERTY("ErrorName", "s", job_get_error_name, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-        SD_BUS_PROPERTY("ErrorMessage", "s", job_get_error_message, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("Result", "s", job_get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("ErrorName", "s", job_get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("ErrorMessage", "s", job_get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_VTABLE_END,
 };
 
-static int get_log_level(sd_bus *bus, const char *path, const char *interface, const char *property,
-                         sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        return sd_bus_message_append(reply, "s", log_level_to_string(log_get_level()));
+static int log_get_text(sd_bus *bus, const char *path, const char *interface, const char *property,
+                        sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        const TextProperty all[] = {
+                { "LogLevel", log_level_to_string(log_get_level()) },
+                { "LogTarget", log_get_target() },
+                { "SyslogIdentifier", program_invocation_short_name },
+        };
+
+        return append_text(reply, property, all, ELEMENTSOF(all));
 }
 
 static int set_log_level(sd_bus *bus, const char *path, const char *interface, const char *property,
@@ -276,33 +296,24 @@ static int set_log_level(sd_bus *bus, const char *path, const char *interface, c
         return 0;
 }
 
-static int get_log_target(sd_bus *bus, const char *path, const char *interface, const char *property,
-                          sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        return sd_bus_message_append(reply, "s", log_get_target());
-}
-
-static int get_syslog_identifier(sd_bus *bus, const char *path, const char *interface, const char *property,
-                                 sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        return sd_bus_message_append(reply, "s", program_invocation_short_name);
-}
-
 static const sd_bus_vtable log_control_vtable[] = {
         SD_BUS_VTABLE_START(0),
-        SD_BUS_WRITABLE_PROPERTY("LogLevel", "s", get_log_level, set_log_level, 0, SD_BUS_VTABLE_UNPRIVILEGED),
-        SD_BUS_PROPERTY("LogTarget", "s", get_log_target, 0, 0),
-        SD_BUS_PROPERTY("SyslogIdentifier", "s", get_syslog_identifier, 0, 0),
+        SD_BUS_WRITABLE_PROPERTY("LogLevel", "s", log_get_text, set_log_level, 0, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_PROPERTY("LogTarget", "s", log_get_text, 0, 0),
+        SD_BUS_PROPERTY("SyslogIdentifier", "s", log_get_text, 0, 0),
         SD_BUS_VTABLE_END,
 };
 
 int objects_add(Api *api) {
         int r;
 
-        r = sd_bus_add_fallback_vtable(api->bus, NULL, VOLUME_PREFIX, VOLUME_INTERFACE, volume_vtable, find_volume,
-                                       api);
+        r = sd_bus_add_fallback_vtable(api->bus, NULL, VOLUME_PREFIX, VOLUME_INTERFACE, volume_vtable,
+                                       object_find_volume, api);
         if (r >= 0)
                 r = sd_bus_add_node_enumerator(api->bus, NULL, VOLUME_PREFIX, enumerate_volumes, api);
         if (r >= 0)
-                r = sd_bus_add_fallback_vtable(api->bus, NULL, JOB_PREFIX, JOB_INTERFACE, job_vtable, find_job, api);
+                r = sd_bus_add_fallback_vtable(api->bus, NULL, JOB_PREFIX, JOB_INTERFACE, job_vtable, object_find_job,
+                                               api);
         if (r >= 0)
                 r = sd_bus_add_node_enumerator(api->bus, NULL, JOB_PREFIX, enumerate_jobs, api);
         if (r >= 0)
