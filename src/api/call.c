@@ -32,9 +32,40 @@ static void put_plan(Dict *d, const Job *job) {
         dict_put_true(d, "Shared", p->reason == REASON_CONTEXT_SHARED || job->share_target);
 }
 
-static void put_counts(Dict *d, const OperationResult *result) {
+/* "walk" and "skip" of a plan, "walked" and "skipped" of what was done; what the reason says fits both. */
+static void put_files(Dict *d, const Job *job) {
+        static const char *const relabel_done[RELABEL_ACTIONS] = {
+                [RELABEL_SKIP] = "skipped",
+                [RELABEL_WALK] = "walked",
+        };
+        static const char *const ownership_done[OWNERSHIP_ACTIONS] = {
+                [OWNERSHIP_NONE] = "none",  [OWNERSHIP_OPTION] = "option", [OWNERSHIP_SKIP] = "skipped",
+                [OWNERSHIP_MAP] = "mapped", [OWNERSHIP_WALK] = "walked",
+        };
+        const OperationResult *result = job_operation_result(job);
+        const FilesDecision *f = &result->files;
+        bool asked = job->operation == OPERATION_PLAN;
         const WalkResult *w = &result->walk;
+        const Volume *v = job_volume(job);
 
+        if (f->relabel != RELABEL_NONE) {
+                dict_put(d, "Relabel", "s", asked ? relabel_action_to_string(f->relabel) : relabel_done[f->relabel]);
+                dict_put(d, "RelabelReason", "s", relabel_reason_to_string(f->relabel_reason));
+        }
+        if (f->ownership_reason != OWNERSHIP_NOT_ASKED) {
+                dict_put(d, "Ownership", "s",
+                         asked ? ownership_action_to_string(f->ownership) : ownership_done[f->ownership]);
+                dict_put(d, "OwnershipReason", "s", ownership_reason_to_string(f->ownership_reason));
+                dict_put_string(d, "OwnershipDetail", result->detail);
+        }
+        dict_put_gid(d, "FSGroup", f->gid);
+        if (asked)
+                return;
+        if (f->gid != GID_NONE) {
+                dict_put_gid(d, "DiskGroup", f->disk_gid);
+                if (v)
+                        dict_put_string(d, "OwnershipState", files_state_to_string(v->mark.ownership_state));
+        }
         if (!result->walked)
                 return;
         dict_put(d, "EntriesDone", "t", w->counts.done);
@@ -42,40 +73,6 @@ static void put_counts(Dict *d, const OperationResult *result) {
         dict_put_u64(d, "EntriesSkipped", w->counts.skipped);
         dict_put_u64(d, "DirectoriesModified", w->counts.modified);
         dict_put_strv(d, "Submounts", w->submounts);
-}
-
-/* "walk" and "skip" of a plan, "walked" and "skipped" of what was done; what the reason says fits both. */
-static void put_relabel(Dict *d, const Job *job) {
-        static const char *const done[RELABEL_ACTIONS] = { [RELABEL_SKIP] = "skipped", [RELABEL_WALK] = "walked" };
-        const FilesDecision *f = &job_operation_result(job)->files;
-
-        if (f->relabel == RELABEL_NONE)
-                return;
-        dict_put(d, "Relabel", "s",
-                 job->operation == OPERATION_PLAN ? relabel_action_to_string(f->relabel) : done[f->relabel]);
-        dict_put(d, "RelabelReason", "s", relabel_reason_to_string(f->relabel_reason));
-}
-
-static void put_ownership(Dict *d, const Job *job) {
-        static const char *const done[OWNERSHIP_ACTIONS] = {
-                [OWNERSHIP_NONE] = "none",  [OWNERSHIP_OPTION] = "option", [OWNERSHIP_SKIP] = "skipped",
-                [OWNERSHIP_MAP] = "mapped", [OWNERSHIP_WALK] = "walked",
-        };
-        const FilesDecision *f = &job_operation_result(job)->files;
-        bool asked = job->operation == OPERATION_PLAN;
-        const Volume *v = job_volume(job);
-
-        if (f->ownership_reason != OWNERSHIP_NOT_ASKED) {
-                dict_put(d, "Ownership", "s", asked ? ownership_action_to_string(f->ownership) : done[f->ownership]);
-                dict_put(d, "OwnershipReason", "s", ownership_reason_to_string(f->ownership_reason));
-                dict_put_string(d, "OwnershipDetail", job_operation_result(job)->detail);
-        }
-        dict_put_gid(d, "FSGroup", f->gid);
-        if (asked || f->gid == GID_NONE)
-                return;
-        dict_put_gid(d, "DiskGroup", f->disk_gid);
-        if (v)
-                dict_put_string(d, "OwnershipState", files_state_to_string(v->mark.ownership_state));
 }
 
 static void put_job(Dict *d, const Job *job) {
@@ -102,9 +99,7 @@ static void put_mount(Dict *d, const Job *job) {
                 dict_put_string(d, "LabelState", files_state_to_string(v->mark.label_state));
                 dict_put_true(d, "Tainted", v->mark.tainted);
         }
-        put_relabel(d, job);
-        put_ownership(d, job);
-        put_counts(d, result);
+        put_files(d, job);
         put_job(d, job);
 }
 
@@ -116,8 +111,7 @@ static void put_planned(Dict *d, const Job *job) {
         dict_put_string(d, "RuntimeFlag", p->runtime_flag);
         dict_put_u64(d, "EstimatedEntries", p->entries);
         dict_put_u64(d, "EstimatedUSec", p->usec);
-        put_relabel(d, job);
-        put_ownership(d, job);
+        put_files(d, job);
         if (p->n_conflicts > 0) {
                 dict_open_entry(d, "Conflicts", "aa{sv}");
                 dict_append_conflicts(d, p);
@@ -210,9 +204,7 @@ static void put_ended(Dict *d, const Job *job) {
         dict_put_u64(d, "DurationUSec", job->progress.duration_usec);
         if (job->operation != OPERATION_VERIFY) {
                 dict_put_string(d, "Context", job->plan.context);
-                put_relabel(d, job);
-                put_ownership(d, job);
-                put_counts(d, result);
+                put_files(d, job);
                 dict_put_u64(d, "EntriesFailed", result->walk.counts.failed);
                 put_issues(d, "Failures", &result->walk);
         } else if (!job_has_failed(job)) {
@@ -220,16 +212,6 @@ static void put_ended(Dict *d, const Job *job) {
                 dict_put_string(d, "Actual", job->verify.result.actual);
                 put_verified(d, job);
         }
-}
-
-/* The answer of Job.Wait. */
-static int append_wait(sd_bus_message *m, const Job *job) {
-        int r;
-
-        r = sd_bus_message_append(m, "s", job_result(job));
-        if (r < 0)
-                return r;
-        return append_dict(m, job, put_ended);
 }
 
 /* Sends what the operation answers, or the job's error; documented in org.selvol1(5). Returns a negative
@@ -248,11 +230,14 @@ static int send_reply(sd_bus_message *call, const Job *job) {
         r = sd_bus_message_new_method_return(call, &reply);
         if (r < 0)
                 return r;
-        if (!cancel) {
-                r = wait ? append_wait(reply, job) : append_answer(reply, job);
-                if (r < 0)
-                        return sd_bus_reply_method_errnof(call, r, "Failed to compose the reply: %m");
-        }
+        if (wait) {
+                r = sd_bus_message_append(reply, "s", job_result(job));
+                if (r >= 0)
+                        r = append_dict(reply, job, put_ended);
+        } else if (!cancel)
+                r = append_answer(reply, job);
+        if (r < 0)
+                return sd_bus_reply_method_errnof(call, r, "Failed to compose the reply: %m");
         return sd_bus_send(sd_bus_message_get_bus(call), reply, NULL);
 }
 
@@ -268,15 +253,23 @@ static void call_free(Call *c) {
         free(c);
 }
 
-static Call *call_new(Api *api, sd_bus_message *message) {
-        Call *c = calloc(1, sizeof(*c));
+/* The caller is to be released after an error, too. */
+static int call_new(Api *api, sd_bus_message *message, Caller *ret_caller, Call **ret) {
+        Call *c;
+        int r;
 
+        /* Nothing is begun for a caller who has left in the meantime: no limit would hold. */
+        r = sender_identify(api, message, ret_caller);
+        if (r < 0)
+                return r;
+        c = calloc(1, sizeof(*c));
         if (!c)
-                return NULL;
+                return -ENOMEM;
         c->api = api;
         c->message = sd_bus_message_ref(message);
         DL_APPEND(api->calls, c);
-        return c;
+        *ret = c;
+        return 0;
 }
 
 void calls_teardown(Api *api) {
@@ -291,7 +284,7 @@ void calls_abandon(Api *api) {
         }
 }
 
-static void on_answer(const Job *job, void *userdata) {
+static void call_answer(const Job *job, void *userdata) {
         Call *c = userdata;
 
         if (send_reply(c->message, job) < 0)
@@ -313,19 +306,6 @@ void calls_forget(Api *api, const char *name) {
         }
 }
 
-static int describe_caller(Api *api, sd_bus_message *message, Caller *c) {
-        int r;
-
-        /* Nothing is begun for a caller who has left in the meantime: no limit would hold. */
-        r = sender_get_uid(api, message, &c->uid);
-        if (r < 0)
-                return r;
-        c->trusted = sender_is_trusted(api, message);
-        c->text = sender_describe(api, message);
-        c->name = sender_caller(api, message);
-        return c->text && c->name ? 0 : -ENOMEM;
-}
-
 int call_start(Api *api, sd_bus_message *message, Operation operation, Request *request, VerifyDepth depth,
                sd_bus_error *error) {
         _cleanup_(caller_done) Caller caller = { 0 };
@@ -333,13 +313,10 @@ int call_start(Api *api, sd_bus_message *message, Operation operation, Request *
         Call *c;
         int r;
 
-        r = describe_caller(api, message, &caller);
+        r = call_new(api, message, &caller, &c);
         if (r < 0)
                 return r;
-        c = call_new(api, message);
-        if (!c)
-                return -ENOMEM;
-        r = job_start(api->jobs, operation, request, depth, &caller, on_answer, c, &f);
+        r = job_start(api->jobs, operation, request, depth, &caller, call_answer, c, &f);
         if (r == 0)
                 return 1;
         call_free(c);
@@ -353,13 +330,10 @@ int call_follow(Api *api, sd_bus_message *message, Job *job, sd_bus_error *error
         Call *c;
         int r;
 
-        r = describe_caller(api, message, &caller);
+        r = call_new(api, message, &caller, &c);
         if (r < 0)
                 return r;
-        c = call_new(api, message);
-        if (!c)
-                return -ENOMEM;
-        r = job_follow(job, &caller, cancels, on_answer, c, &f);
+        r = job_follow(job, &caller, cancels, call_answer, c, &f);
         if (r == 0)
                 return 1;
         call_free(c);

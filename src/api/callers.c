@@ -19,7 +19,7 @@ static void sender_free(Api *api, Sender *s) {
         free(s);
 }
 
-static void forget_all(Api *api) {
+static void senders_forget_all(Api *api) {
         Sender *s, *next;
 
         HASH_ITER (hh, api->senders, s, next)
@@ -35,29 +35,8 @@ void sender_forget(Api *api, const char *name) {
 }
 
 void senders_teardown(Api *api) {
-        forget_all(api);
+        senders_forget_all(api);
         api->lookup = sd_bus_close_unref(api->lookup);
-}
-
-static int remember(Api *api, const char *name, uid_t uid) {
-        Sender *s = calloc(1, sizeof(*s));
-
-        if (!s)
-                return -ENOMEM;
-        *s = (Sender){ .name = strdup(name), .uid = uid };
-        if (!s->name) {
-                free(s);
-                return -ENOMEM;
-        }
-        if (HASH_COUNT(api->senders) >= SENDERS_MAX)
-                forget_all(api);
-        HASH_ADD_KEYPTR(hh, api->senders, s->name, strlen(s->name), s);
-        if (hash_was_added(s) < 0) {
-                free(s->name);
-                free(s);
-                return -ENOMEM;
-        }
-        return 0;
 }
 
 /* While sd-bus waits for an answer it reads, and keeps, all that arrives on the connection: on this one,
@@ -83,38 +62,33 @@ static int ask_bus(Api *api, const char *name, uid_t *ret) {
 
 int sender_get_uid(Api *api, sd_bus_message *call, uid_t *ret) {
         const char *name = strempty(sd_bus_message_get_sender(call));
-        Sender *known;
+        Sender *s;
         uid_t uid;
         int r;
 
-        HASH_FIND_STR(api->senders, name, known);
-        if (known) {
-                *ret = known->uid;
+        HASH_FIND_STR(api->senders, name, s);
+        if (s) {
+                *ret = s->uid;
                 return 0;
         }
         r = ask_bus(api, name, &uid);
         if (r < 0)
                 return r;
-        r = remember(api, name, uid);
-        if (r < 0)
-                return r;
+        s = calloc(1, sizeof(*s));
+        if (!s)
+                return -ENOMEM;
+        *s = (Sender){ .name = strdup(name), .uid = uid };
+        if (s->name && HASH_COUNT(api->senders) >= SENDERS_MAX)
+                senders_forget_all(api);
+        if (s->name)
+                HASH_ADD_KEYPTR(hh, api->senders, s->name, strlen(s->name), s);
+        if (hash_was_added(s) < 0) {
+                free(s->name);
+                free(s);
+                return -ENOMEM;
+        }
         *ret = uid;
         return 0;
-}
-
-bool sender_is_trusted(Api *api, sd_bus_message *call) {
-        uid_t uid;
-
-        return sender_get_uid(api, call, &uid) >= 0 && uid == api->trusted_uid;
-}
-
-char *sender_caller(Api *api, sd_bus_message *call) {
-        uid_t uid;
-
-        if (sender_get_uid(api, call, &uid) < 0)
-                return NULL;
-        return uid == api->trusted_uid ? strdup(sd_bus_message_get_sender(call))
-                                       : strdup_printf("%u", (unsigned) uid);
 }
 
 char *sender_describe(Api *api, sd_bus_message *call) {
@@ -122,6 +96,18 @@ char *sender_describe(Api *api, sd_bus_message *call) {
         uid_t uid;
 
         return sender_get_uid(api, call, &uid) < 0 ? strdup(name) : strdup_printf("uid %u, %s", (unsigned) uid, name);
+}
+
+int sender_identify(Api *api, sd_bus_message *call, Caller *ret) {
+        int r;
+
+        r = sender_get_uid(api, call, &ret->uid);
+        if (r < 0)
+                return r;
+        ret->trusted = ret->uid == api->trusted_uid;
+        ret->text = sender_describe(api, call);
+        ret->name = ret->trusted ? strdup(sd_bus_message_get_sender(call)) : strdup_printf("%u", (unsigned) ret->uid);
+        return ret->text && ret->name ? 0 : -ENOMEM;
 }
 
 enum { PRIORITY = SD_EVENT_PRIORITY_NORMAL + 50 }; /* when nothing is left to read */
@@ -133,7 +119,7 @@ typedef struct PutOff {
 
 typedef struct TurnCaller {
         UT_hash_handle hh;
-        char *name; /* see sender_caller() */
+        char *name; /* as in Caller */
         size_t n_now;
         PutOff *calls;
         size_t n_calls, cost;
@@ -151,7 +137,7 @@ static size_t cost_of(sd_bus_message *call) {
         return sd_bus_message_is_method_call(call, NULL, "GetManagedObjects") ? CALL_ALL_OBJECTS_COST : 1;
 }
 
-static void drop(TurnCaller *c, PutOff *p) {
+static void drop_call(TurnCaller *c, PutOff *p) {
         DL_DELETE(c->calls, p);
         c->n_calls--;
         c->cost -= cost_of(p->call);
@@ -159,27 +145,25 @@ static void drop(TurnCaller *c, PutOff *p) {
         free(p);
 }
 
-static void caller_free(Turns *t, TurnCaller *c) {
+static void turn_caller_free(Turns *t, TurnCaller *c) {
         HASH_DEL(t->callers, c);
         while (c->calls)
-                drop(c, c->calls);
+                drop_call(c, c->calls);
         free(c->name);
         free(c);
 }
 
-static TurnCaller *find_or_add(Turns *t, sd_bus_message *call) {
-        _cleanup_free_ char *name = sender_caller(t->api, call);
+/* A new one takes the name over. NULL on lack of memory. */
+static TurnCaller *find_or_add(Turns *t, Caller *caller) {
         TurnCaller *c;
 
-        if (!name)
-                return NULL;
-        HASH_FIND_STR(t->callers, name, c);
+        HASH_FIND_STR(t->callers, caller->name, c);
         if (c)
                 return c;
         c = calloc(1, sizeof(*c));
         if (!c)
                 return NULL;
-        c->name = TAKE_PTR(name);
+        c->name = TAKE_PTR(caller->name);
         HASH_ADD_KEYPTR(hh, t->callers, c->name, strlen(c->name), c);
         if (hash_was_added(c) < 0) {
                 free(c->name);
@@ -199,50 +183,39 @@ void turns_resume(Turns *t) {
 }
 
 /* Somebody may always have something to say. */
-static int on_prepare(sd_event_source *source, void *userdata) {
+static int on_turn_prepare(sd_event_source *source, void *userdata) {
         const Turns *t = userdata;
         bool late = now_monotonic_usec() - t->since_usec >= CALLS_DELAY_USEC;
 
         return sd_event_source_set_priority(source, late ? SD_EVENT_PRIORITY_IMPORTANT : PRIORITY);
 }
 
-/* A caller with nothing put off begins anew. Returns the first caller that has calls put off. */
-static TurnCaller *begin_turn(Turns *t) {
-        TurnCaller *c, *next, *first = NULL;
-
-        HASH_ITER (hh, t->callers, c, next) {
-                c->n_now = 0;
-                if (!c->calls)
-                        caller_free(t, c);
-                else if (!first)
-                        first = c;
-        }
-        return first;
-}
-
-/* Needs no memory: the table, of at least two, stays as large as it is. */
-static void move_to_end(Turns *t, TurnCaller *c) {
-        if (HASH_COUNT(t->callers) < 2)
-                return;
-        HASH_DEL(t->callers, c);
-        HASH_ADD_KEYPTR(hh, t->callers, c->name, strlen(c->name), c);
-}
-
 static int on_turn(sd_event_source *source, void *userdata) {
+        TurnCaller *c, *next, *first = NULL;
         Turns *t = userdata;
-        TurnCaller *c;
         uint64_t n;
         int r;
 
         /* Until the bus takes what has been answered so far. */
         if (t->next || sd_bus_get_n_queued_write(t->api->bus, &n) < 0 || n > 0)
                 return 0;
-        c = begin_turn(t);
-        if (!c)
+        /* A caller with nothing put off begins anew. */
+        HASH_ITER (hh, t->callers, c, next) {
+                c->n_now = 0;
+                if (!c->calls)
+                        turn_caller_free(t, c);
+                else if (!first)
+                        first = c;
+        }
+        if (!first)
                 return 0;
-        t->next = sd_bus_message_ref(c->calls->call);
-        drop(c, c->calls);
-        move_to_end(t, c);
+        t->next = sd_bus_message_ref(first->calls->call);
+        drop_call(first, first->calls);
+        /* To go to the end needs no memory: the table, of at least two, stays as large as it is. */
+        if (HASH_COUNT(t->callers) >= 2) {
+                HASH_DEL(t->callers, first);
+                HASH_ADD_KEYPTR(hh, t->callers, first->name, strlen(first->name), first);
+        }
         r = sd_bus_enqueue_for_read(t->api->bus, t->next);
         if (r < 0) {
                 if (sd_bus_reply_method_errno(t->next, r, NULL) < 0)
@@ -292,7 +265,7 @@ static bool is_small(sd_bus_message *m, size_t bytes_max) {
 }
 
 /* A call that is put off takes memory before anybody is asked whether its caller may call. */
-static int put_off(Turns *t, TurnCaller *c, sd_bus_message *call, sd_bus_error *error) {
+static int put_off(Turns *t, TurnCaller *c, sd_bus_message *call, bool trusted, sd_bus_error *error) {
         _cleanup_failure_ Failure f = { 0 };
         const TurnCaller *other, *next;
         /* All calls take the same memory; the limit of one caller is for the work, too. */
@@ -301,8 +274,7 @@ static int put_off(Turns *t, TurnCaller *c, sd_bus_message *call, sd_bus_error *
 
         HASH_ITER (hh, t->callers, other, next)
                 q.all += other->n_calls;
-        if (quota_check(&q, LIMIT_CALLS, 1, sender_is_trusted(t->api, call)) != QUOTA_FITS ||
-            !is_small(call, CALL_PUT_OFF_BYTES_MAX))
+        if (quota_check(&q, LIMIT_CALLS, 1, trusted) != QUOTA_FITS || !is_small(call, CALL_PUT_OFF_BYTES_MAX))
                 return api_refuse(t->api,
                                   failure_set(&f, FAILURE_LIMIT_REACHED,
                                               "Too many calls wait to be read: wait for answers, and try again."),
@@ -318,9 +290,9 @@ static int put_off(Turns *t, TurnCaller *c, sd_bus_message *call, sd_bus_error *
 }
 
 int turns_filter(Turns *t, sd_bus_message *message, sd_bus_error *error) {
+        _cleanup_(caller_done) Caller caller = { 0 };
         _cleanup_failure_ Failure f = { 0 };
         TurnCaller *c;
-        uid_t uid;
         int r;
 
         if (!sd_bus_message_get_sender(message) || !sd_bus_message_is_method_call(message, NULL, NULL))
@@ -335,15 +307,15 @@ int turns_filter(Turns *t, sd_bus_message *message, sd_bus_error *error) {
                                   failure_set(&f, FAILURE_LIMIT_REACHED,
                                               "The call has more values, or longer ones, than any method takes."),
                                   &f, error);
-        r = sender_get_uid(t->api, message, &uid);
+        r = sender_identify(t->api, message, &caller);
         if (r < 0)
                 return r;
-        c = find_or_add(t, message);
+        c = find_or_add(t, &caller);
         if (!c)
                 return -ENOMEM;
         turns_resume(t);
         if (c->calls || c->n_now >= CALLS_NOW_MAX || cost_of(message) > 1)
-                return put_off(t, c, message, error);
+                return put_off(t, c, message, caller.trusted, error);
         c->n_now++;
         return 0;
 }
@@ -357,7 +329,7 @@ void turns_forget(Turns *t, const char *sender) {
         HASH_ITER (hh, t->callers, c, next_caller)
                 DL_FOREACH_SAFE (c->calls, p, next)
                         if (!sender || streq(sd_bus_message_get_sender(p->call), sender))
-                                drop(c, p);
+                                drop_call(c, p);
 }
 
 int turns_new(Api *api, Turns **ret) {
@@ -371,7 +343,7 @@ int turns_new(Api *api, Turns **ret) {
         if (r >= 0)
                 r = sd_event_source_set_enabled(t->source, SD_EVENT_OFF);
         if (r >= 0)
-                r = sd_event_source_set_prepare(t->source, on_prepare);
+                r = sd_event_source_set_prepare(t->source, on_turn_prepare);
         if (r < 0) {
                 turns_free(t);
                 return r;
@@ -385,7 +357,7 @@ Turns *turns_free(Turns *t) {
                 return NULL;
         turns_forget(t, NULL);
         while (t->callers)
-                caller_free(t, t->callers);
+                turn_caller_free(t, t->callers);
         sd_event_source_disable_unref(t->source);
         free(t);
         return NULL;
