@@ -17,20 +17,15 @@
 
 #include "selvol-config.h"
 
-/* Reads volume, source (unless NULL), target and options, and checks them. */
-static int read_request(Api *api, sd_bus_message *m, bool with_source, RequestMethod method, Request *q, Failure *f) {
+/* Reads volume, source (of MountVolume and PlanVolume), target and options. */
+static int read_volume_and_target(sd_bus_message *m, RequestMethod method, Request *q, Failure *f) {
         const char *volume, *source = NULL, *target;
         int r;
 
-        r = sd_bus_message_read(m, "s", &volume);
-        if (r < 0)
-                return r;
-        if (with_source) {
-                r = sd_bus_message_read(m, "s", &source);
-                if (r < 0)
-                        return r;
-        }
-        r = sd_bus_message_read(m, "s", &target);
+        if (method == METHOD_MOUNT)
+                r = sd_bus_message_read(m, "sss", &volume, &source, &target);
+        else
+                r = sd_bus_message_read(m, "ss", &volume, &target);
         if (r < 0)
                 return r;
         r = free_and_strdup(&q->volume, volume);
@@ -46,8 +41,8 @@ static int read_request(Api *api, sd_bus_message *m, bool with_source, RequestMe
 }
 
 /* The way of every call that becomes a job: read, check, authorize, start. */
-static int start(Api *api, sd_bus_message *m, Operation operation, Request *q, VerifyDepth depth,
-                 sd_bus_error *error) {
+static int start_job(Api *api, sd_bus_message *m, Operation operation, Request *q, VerifyDepth depth,
+                     sd_bus_error *error) {
         int r;
 
         r = authorize(api, m, q, error);
@@ -64,12 +59,12 @@ static int start_request(Api *api, sd_bus_message *m, Operation operation, Reque
         _cleanup_failure_ Failure f = { 0 };
         int r;
 
-        r = read_request(api, m, method == METHOD_MOUNT, method, &q, &f);
+        r = read_volume_and_target(m, method, &q, &f);
         if (r == 0)
                 r = request_validate(&q, &api->state->settings, &f);
         if (r != 0)
                 return api_refuse(api, r, &f, error);
-        return start(api, m, operation, &q, VERIFY_ROOT, error);
+        return start_job(api, m, operation, &q, VERIFY_ROOT, error);
 }
 
 static int method_mount_volume(sd_bus_message *m, void *userdata, sd_bus_error *error) {
@@ -96,7 +91,7 @@ static int method_unmount_volume(sd_bus_message *m, void *userdata, sd_bus_error
         Api *api = userdata;
         int r;
 
-        r = read_request(api, m, false, METHOD_UNMOUNT, &q, &f);
+        r = read_volume_and_target(m, METHOD_UNMOUNT, &q, &f);
         if (r == 0 && !isempty(q.volume))
                 r = volume_id_validate(q.volume, &f);
         if (r == 0 && !is_mounted_at(api->state, q.target))
@@ -107,7 +102,7 @@ static int method_unmount_volume(sd_bus_message *m, void *userdata, sd_bus_error
                 r = free_and_strdup(&q.volume_type, "csi");
         if (r != 0)
                 return api_refuse(api, r, &f, error);
-        return start(api, m, OPERATION_UNMOUNT, &q, VERIFY_ROOT, error);
+        return start_job(api, m, OPERATION_UNMOUNT, &q, VERIFY_ROOT, error);
 }
 
 /* Reads a volume, and a context into the request's, which is "" for the one that is recorded. */
@@ -142,7 +137,7 @@ static int method_verify_label(sd_bus_message *m, void *userdata, sd_bus_error *
                                        : volume_id_validate(q.volume, &f);
         if (r != 0)
                 return api_refuse(api, r, &f, error);
-        return start(api, m, OPERATION_VERIFY, &q, depth, error);
+        return start_job(api, m, OPERATION_VERIFY, &q, depth, error);
 }
 
 static int method_relabel(sd_bus_message *m, void *userdata, sd_bus_error *error) {
@@ -167,41 +162,30 @@ static int method_relabel(sd_bus_message *m, void *userdata, sd_bus_error *error
                 if (r < 0)
                         return r;
         }
-        return start(api, m, OPERATION_RELABEL, &q, VERIFY_ROOT, error);
-}
-
-static int read_ownership(sd_bus_message *m, Request *q, Failure *f) {
-        const char *volume;
-        int r;
-
-        r = sd_bus_message_read(m, "su", &volume, &q->fs_group);
-        if (r < 0)
-                return r;
-        r = free_and_strdup(&q->volume, volume);
-        if (r < 0)
-                return r;
-        r = free_and_strdup(&q->target, "");
-        if (r < 0)
-                return r;
-        r = options_read(m, METHOD_OWNERSHIP, q, NULL, f);
-        if (r != 0)
-                return r;
-        r = volume_id_validate(q->volume, f);
-        if (r != 0 || q->fs_group != GID_NONE)
-                return r;
-        return failure_set(f, FAILURE_INVALID_OPTION,
-                           "%" PRIu32 " is not a valid group id: pass one from 0 to 4294967294.", q->fs_group);
+        return start_job(api, m, OPERATION_RELABEL, &q, VERIFY_ROOT, error);
 }
 
 static int method_apply_ownership(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         _cleanup_(request_done) Request q = REQUEST_INIT;
         _cleanup_failure_ Failure f = { 0 };
+        const char *volume;
         int r;
 
-        r = read_ownership(m, &q, &f);
+        r = sd_bus_message_read(m, "su", &volume, &q.fs_group);
+        if (r >= 0)
+                r = free_and_strdup(&q.volume, volume);
+        if (r >= 0)
+                r = free_and_strdup(&q.target, "");
+        if (r >= 0)
+                r = options_read(m, METHOD_OWNERSHIP, &q, NULL, &f);
+        if (r == 0)
+                r = volume_id_validate(q.volume, &f);
+        if (r == 0 && q.fs_group == GID_NONE)
+                r = failure_set(&f, FAILURE_INVALID_OPTION,
+                                "%" PRIu32 " is not a valid group id: pass one from 0 to 4294967294.", q.fs_group);
         if (r != 0)
                 return api_refuse(userdata, r, &f, error);
-        return start(userdata, m, OPERATION_OWNERSHIP, &q, VERIFY_ROOT, error);
+        return start_job(userdata, m, OPERATION_OWNERSHIP, &q, VERIFY_ROOT, error);
 }
 
 /* By an id that has been checked. */
@@ -251,27 +235,10 @@ static int check_forget(Api *api, const Volume *v, Failure *f) {
         return 0;
 }
 
-static int forget(Api *api, sd_bus_message *m, Volume *v) {
-        _cleanup_free_ char *caller = sender_describe(api, m);
-        const LogField fields[] = {
-                { "MESSAGE_ID", MESSAGE_FORGOTTEN },
-                { "SELVOL_VOLUME", v->id },
-                { "SELVOL_CONTEXT", v->context },
-                { "SELVOL_CALLER", caller },
-        };
-        int r;
-
-        log_fields(LOG_INFO, fields, ELEMENTSOF(fields), "Forgot volume %s.", v->id);
-        commit_removal(api->state, v);
-        r = commit_then(api->state, on_forgotten, sd_bus_message_ref(m));
-        if (r < 0)
-                sd_bus_message_unref(m);
-        return r;
-}
-
 static int method_forget_volume(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         _cleanup_(request_done) Request q = REQUEST_INIT;
         _cleanup_failure_ Failure f = { 0 };
+        _cleanup_free_ char *caller = NULL;
         Api *api = userdata;
         const char *id;
         Volume *v;
@@ -291,9 +258,22 @@ static int method_forget_volume(sd_bus_message *m, void *userdata, sd_bus_error 
         r = find_volume(api, id, &v, &f);
         if (r == 0)
                 r = check_forget(api, v, &f);
-        if (r == 0)
-                r = forget(api, m, v);
-        return r == 0 ? 1 : api_refuse(api, r, &f, error);
+        if (r != 0)
+                return api_refuse(api, r, &f, error);
+
+        caller = sender_describe(api, m);
+        const LogField fields[] = {
+                { "MESSAGE_ID", MESSAGE_FORGOTTEN },
+                { "SELVOL_VOLUME", v->id },
+                { "SELVOL_CONTEXT", v->context },
+                { "SELVOL_CALLER", caller },
+        };
+        log_fields(LOG_INFO, fields, ELEMENTSOF(fields), "Forgot volume %s.", v->id);
+        commit_removal(api->state, v);
+        r = commit_then(api->state, on_forgotten, sd_bus_message_ref(m));
+        if (r < 0)
+                sd_bus_message_unref(m);
+        return r < 0 ? r : 1;
 }
 
 static int reply_path(sd_bus_message *m, char *path) {
@@ -383,20 +363,16 @@ static int method_get_metrics(sd_bus_message *m, void *userdata, sd_bus_error *e
         return text ? sd_bus_reply_method_return(m, "s", text) : -ENOMEM;
 }
 
-static int get_version(sd_bus *bus, const char *path, const char *interface, const char *property,
-                       sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        return sd_bus_message_append(reply, "s", SELVOL_VERSION);
-}
-
-static int get_selinux_mode(sd_bus *bus, const char *path, const char *interface, const char *property,
+static int manager_get_text(sd_bus *bus, const char *path, const char *interface, const char *property,
                             sd_bus_message *reply, void *userdata, sd_bus_error *error) {
         const Api *api = userdata;
 
-        return sd_bus_message_append(reply, "s", state_selinux_mode(api->state));
+        return sd_bus_message_append(reply, "s",
+                                     streq(property, "Version") ? SELVOL_VERSION : state_selinux_mode(api->state));
 }
 
-static int get_unrecorded(sd_bus *bus, const char *path, const char *interface, const char *property,
-                          sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+static int get_unrecorded_mounts(sd_bus *bus, const char *path, const char *interface, const char *property,
+                                 sd_bus_message *reply, void *userdata, sd_bus_error *error) {
         const Api *api = userdata;
         const Unrecorded *u;
         int r;
@@ -441,9 +417,9 @@ static const sd_bus_vtable manager_vtable[] = {
                                 SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("GetMetrics", SD_BUS_NO_ARGS, SD_BUS_RESULT("s", text), method_get_metrics,
                                 SD_BUS_VTABLE_UNPRIVILEGED),
-        SD_BUS_PROPERTY("Version", "s", get_version, 0, SD_BUS_VTABLE_PROPERTY_CONST),
-        SD_BUS_PROPERTY("SELinuxMode", "s", get_selinux_mode, 0, 0),
-        SD_BUS_PROPERTY("UnrecordedMounts", "a(ss)", get_unrecorded, 0, 0),
+        SD_BUS_PROPERTY("Version", "s", manager_get_text, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("SELinuxMode", "s", manager_get_text, 0, 0),
+        SD_BUS_PROPERTY("UnrecordedMounts", "a(ss)", get_unrecorded_mounts, 0, 0),
         SD_BUS_SIGNAL_WITH_ARGS("ContextConflict",
                                 SD_BUS_ARGS("s", volume, "s", wanted, "s", held, "aa{sv}", holders), 0),
         SD_BUS_SIGNAL_WITH_ARGS("JobNew", SD_BUS_ARGS("t", id, "o", job), 0),

@@ -74,7 +74,7 @@ static int refuse_key(const char *key, const char *format, Failure *f) {
         return failure_set(f, FAILURE_INVALID_OPTION, "%s '%s'; see org.selvol1(5).", format, escaped);
 }
 
-static int read_option(sd_bus_message *m, RequestMethod method, const Target *targets, bool *seen, Failure *f) {
+static int read_option_entry(sd_bus_message *m, RequestMethod method, const Target *targets, bool *seen, Failure *f) {
         const char *key, *contents;
         const RequestOption *o;
         size_t i;
@@ -106,7 +106,7 @@ static int read_option(sd_bus_message *m, RequestMethod method, const Target *ta
         return r < 0 ? r : 0;
 }
 
-static int read_all(sd_bus_message *m, RequestMethod method, const Target *targets, Failure *f) {
+static int read_options(sd_bus_message *m, RequestMethod method, const Target *targets, Failure *f) {
         bool seen[REQUEST_OPTIONS] = { 0 };
         int r;
 
@@ -114,7 +114,7 @@ static int read_all(sd_bus_message *m, RequestMethod method, const Target *targe
         if (r < 0)
                 return r;
         while ((r = sd_bus_message_enter_container(m, 'e', "sv")) > 0) {
-                r = read_option(m, method, targets, seen, f);
+                r = read_option_entry(m, method, targets, seen, f);
                 if (r != 0)
                         return r;
                 r = sd_bus_message_exit_container(m);
@@ -125,17 +125,6 @@ static int read_all(sd_bus_message *m, RequestMethod method, const Target *targe
                 return r;
         r = sd_bus_message_exit_container(m);
         return r < 0 ? r : 0;
-}
-
-/* No limit would be a job that never ends. */
-static int check_times(const Request *q, Failure *f) {
-        if (q->timeout_usec > JOB_TIMEOUT_USEC_MAX)
-                return failure_set(f, FAILURE_INVALID_OPTION,
-                                   "Option \"TimeoutUSec\" is more than an hour, which is the most.");
-        if (q->wait_usec > JOB_TIMEOUT_USEC_MAX)
-                return failure_set(f, FAILURE_INVALID_OPTION,
-                                   "Option \"WaitUSec\" is more than an hour, which is the most.");
-        return walk_options_validate(&q->walk, f);
 }
 
 int options_read(sd_bus_message *m, RequestMethod method, Request *q, VerifyDepth *ret_depth, Failure *f) {
@@ -168,7 +157,7 @@ int options_read(sd_bus_message *m, RequestMethod method, Request *q, VerifyDept
                 [OPTION_TIMEOUT] = { &q->timeout_usec, NULL },
         };
 
-        r = read_all(m, method, targets, f);
+        r = read_options(m, method, targets, f);
         if (r != 0)
                 return r;
         q->access_mode = (AccessMode) access_mode;
@@ -178,5 +167,12 @@ int options_read(sd_bus_message *m, RequestMethod method, Request *q, VerifyDept
         q->walk.force = force;
         if (ret_depth)
                 *ret_depth = (VerifyDepth) depth;
-        return check_times(q, f);
+        /* No limit would be a job that never ends. */
+        if (q->timeout_usec > JOB_TIMEOUT_USEC_MAX)
+                return failure_set(f, FAILURE_INVALID_OPTION,
+                                   "Option \"TimeoutUSec\" is more than an hour, which is the most.");
+        if (q->wait_usec > JOB_TIMEOUT_USEC_MAX)
+                return failure_set(f, FAILURE_INVALID_OPTION,
+                                   "Option \"WaitUSec\" is more than an hour, which is the most.");
+        return walk_options_validate(&q->walk, f);
 }

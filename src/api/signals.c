@@ -172,10 +172,6 @@ void signals_teardown(Api *api) {
         api->changed = strv_free(api->changed);
 }
 
-static const char *plural(size_t n) {
-        return n == 1 ? "" : "s";
-}
-
 void signals_notify_status(const Api *api) {
         const State *s = api->state;
         size_t volumes = volumes_count(&s->volumes), holders = 0, jobs = 0;
@@ -186,9 +182,10 @@ void signals_notify_status(const Api *api) {
                 holders += volume_count_holders(v);
         for (job = api->jobs->list; job; job = job->next)
                 jobs += !job_has_ended(job);
-        (void) sd_notifyf(
-                0, "STATUS=%zu volume%s, %zu holder%s, %zu job%s; SELinux is %s.%s%s%s%s", volumes, plural(volumes),
-                holders, plural(holders), jobs, plural(jobs), s->node_known ? state_selinux_mode(s) : "not known yet",
-                s->settings_mistake ? " An earlier configuration is in force. " : "", strempty(s->settings_mistake),
-                s->textfile_failure ? " " : "", strempty(s->textfile_failure));
+        (void) sd_notifyf(0, "STATUS=%zu volume%s, %zu holder%s, %zu job%s; SELinux is %s.%s%s%s%s", volumes,
+                          volumes == 1 ? "" : "s", holders, holders == 1 ? "" : "s", jobs, jobs == 1 ? "" : "s",
+                          s->node_known ? state_selinux_mode(s) : "not known yet",
+                          s->settings_mistake ? " An earlier configuration is in force. " : "",
+                          strempty(s->settings_mistake), s->textfile_failure ? " " : "",
+                          strempty(s->textfile_failure));
 }
