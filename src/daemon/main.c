@@ -36,7 +36,7 @@ typedef struct Manager {
         MetricsExport metrics_export;
 } Manager;
 
-static void print_help(void) {
+static void options_print_help(void) {
         printf("selvold [OPTION...]\n\n"
                "The SELinux volume service. It is started by systemd, see selvold(8).\n\n"
                "  --state-directory=DIR  Keep the state there ($STATE_DIRECTORY)\n"
@@ -50,7 +50,7 @@ static void print_help(void) {
 }
 
 /* Returns 0 to go on, 1 to end with success. */
-static int parse_arguments(int argc, char *argv[], Options *o) {
+static int options_parse(int argc, char *argv[], Options *o) {
         static const struct option options[] = {
                 { "state-directory", required_argument, NULL, 's' },
                 { "worker", required_argument, NULL, 'w' },
@@ -97,7 +97,7 @@ static int parse_arguments(int argc, char *argv[], Options *o) {
                         printf("selvold %s\n", SELVOL_VERSION);
                         return 1;
                 case 'h':
-                        print_help();
+                        options_print_help();
                         return 1;
                 default:
                         return -EINVAL;
@@ -121,7 +121,7 @@ static int check_config(const Options *o) {
         return r < 0 ? log_error_errno(r, "Failed to read the configuration: %m") : r;
 }
 
-static int on_reload(sd_event_source *source, const struct signalfd_siginfo *si, void *userdata) {
+static int on_sighup(sd_event_source *source, const struct signalfd_siginfo *si, void *userdata) {
         Manager *m = userdata;
 
         (void) sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long) now_monotonic_usec());
@@ -135,14 +135,14 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *si,
 
 /* Loads configuration and state and connects to bus and worker. Returns 0, a negative errno, or
  * INVALID_OPTION for a mistake in the configuration; everything that went wrong has been logged. */
-static int setup(Manager *m) {
+static int manager_setup(Manager *m) {
         int r;
 
         r = sd_event_default(&m->event);
         if (r >= 0)
                 r = sd_event_set_signal_exit(m->event, true);
         if (r >= 0)
-                r = sd_event_add_signal(m->event, NULL, SIGHUP | SD_EVENT_SIGNAL_PROCMASK, on_reload, m);
+                r = sd_event_add_signal(m->event, NULL, SIGHUP | SD_EVENT_SIGNAL_PROCMASK, on_sighup, m);
         if (r >= 0)
                 r = sd_event_set_watchdog(m->event, true);
         if (r < 0)
@@ -183,13 +183,13 @@ static void manager_done(Manager *m) {
         sd_event_unref(m->event);
 }
 
-/* Returns 0 when told to end, what setup() does, or a negative errno when selvold can't go on: the bus has
+/* Returns 0 when told to end, what manager_setup() does, or a negative errno when selvold can't go on: the bus has
  * gone. */
-static int run(const Options *o) {
+static int manager_run(const Options *o) {
         _cleanup_(manager_done) Manager m = { .options = o };
         int r;
 
-        r = setup(&m);
+        r = manager_setup(&m);
         if (r != 0)
                 return r;
         signals_notify_status(m.api);
@@ -209,9 +209,9 @@ int main(int argc, char *argv[]) {
          * business. */
         (void) mallopt(M_ARENA_MAX, 1);
         log_set_level_from_environment();
-        r = parse_arguments(argc, argv, &options);
+        r = options_parse(argc, argv, &options);
         if (r != 0)
                 return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
-        r = options.check_config ? check_config(&options) : run(&options);
+        r = options.check_config ? check_config(&options) : manager_run(&options);
         return r < 0 ? EXIT_FAILURE : r > 0 ? EXIT_CONFIG : EXIT_SUCCESS;
 }
