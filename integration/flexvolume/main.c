@@ -4,8 +4,7 @@
  * JSON object: nothing else may be printed. */
 
 #include "basic/string-util.h"
-#include "client/call.h"
-#include "client/explain.h"
+#include "client/client-call.h"
 #include "flexvolume/volume-options.h"
 
 /* Takes the capabilities over. Returns the exit status. */

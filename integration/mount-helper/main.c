@@ -4,10 +4,9 @@
 #include <unistd.h>
 
 #include "basic/string-util.h"
-#include "client/call.h"
-#include "client/explain.h"
-#include "client/parse.h"
-#include "mount-helper/request.h"
+#include "client/client-call.h"
+#include "client/values.h"
+#include "mount-helper/mount-request.h"
 
 /* mount.selvol: what mount(8) runs for the types selvol and selvol.TYPE. */
 

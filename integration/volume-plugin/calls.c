@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "basic/time-util.h"
-#include "client/call.h"
-#include "client/explain.h"
+#include "client/client-call.h"
 #include "volume-plugin/calls.h"
 
 /* How far a job has come is looked up when the time is nearly over. */

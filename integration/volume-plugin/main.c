@@ -9,8 +9,8 @@
 #include "basic/log.h"
 #include "basic/path-util.h"
 #include "basic/time-util.h"
-#include "client/parse.h"
-#include "volume-plugin/server.h"
+#include "client/values.h"
+#include "volume-plugin/plugin-server.h"
 
 #include "selvol-config.h"
 

@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "basic/open-util.h"
+#include "basic/path-util.h"
 #include "basic/string-util.h"
 #include "volume-plugin/records.h"
 

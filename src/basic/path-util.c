@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <limits.h>
+#include <stdio.h>
+#include <sys/syscall.h>
 
 #include "basic/path-util.h"
 #include "basic/string-util.h"
@@ -33,4 +35,44 @@ bool path_is_beneath(const char *path, const char *root) {
                 return path[0] == '/' && path[1] != '\0';
         rest = startswith(path, root);
         return rest && rest[0] == '/' && rest[1] != '\0';
+}
+
+/* RESOLVE_BENEATH gives EAGAIN when something is renamed at the same time: openat2(2) says to retry. */
+enum { ATTEMPTS_MAX = 64 };
+
+static int open_resolved(int fd, const char *relative, int flags, uint64_t resolve) {
+        struct open_how how = { .flags = (uint64_t) flags | O_CLOEXEC,
+                                .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | resolve };
+
+        assert(fd >= 0);
+        assert(relative);
+
+        for (unsigned i = 0;;) {
+                /* glibc 2.36 has no wrapper. */
+                long r = syscall(SYS_openat2, fd, relative, &how, sizeof(how));
+
+                if (r >= 0)
+                        return (int) r;
+                if (errno == EPERM && how.flags & O_NOATIME)
+                        how.flags &= ~(uint64_t) O_NOATIME;
+                else if ((errno != EAGAIN && errno != EINTR) || ++i >= ATTEMPTS_MAX)
+                        return -errno;
+        }
+}
+
+int open_beneath(int fd, const char *relative, int flags, uint64_t resolve) {
+        return open_resolved(fd, relative, flags, RESOLVE_NO_SYMLINKS | resolve);
+}
+
+int open_in_file_system(int fd, const char *relative, int flags) {
+        return open_resolved(fd, relative, flags, RESOLVE_NO_XDEV);
+}
+
+int open_again(int fd, int flags) {
+        char path[sizeof("/proc/self/fd/") + 3 * sizeof(int)];
+        int opened;
+
+        (void) snprintf(path, sizeof(path), "/proc/self/fd/%i", fd);
+        opened = open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        return opened < 0 ? -errno : opened;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "basic/path-util.h"
 #include "basic/string-util.h"
-#include "client/parse.h"
+#include "client/values.h"
 #include "ctl/adoptable.h"
 #include "ctl/answer.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <getopt.h>
 
-#include "client/parse.h"
+#include "client/values.h"
 #include "ctl/args.h"
 #include "ctl/suggest.h"
 #include "ctl/terminal.h"

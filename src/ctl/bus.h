@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "client/call.h"
+#include "client/client-call.h"
 #include "ctl/args.h"
 
 /* Calling selvold. Functions that return a positive exit code have said what is wrong. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "basic/string-util.h"
-#include "client/explain.h"
+#include "client/client-call.h"
 #include "ctl/fields.h"
 #include "ctl/format.h"
 #include "ctl/terminal.h"

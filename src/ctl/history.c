@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "basic/string-util.h"
 #include "basic/time-util.h"
-#include "client/explain.h"
+#include "client/client-call.h"
 #include "ctl/format.h"
 #include "ctl/history.h"
 #include "ctl/journal.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "basic/string-util.h"
-#include "client/explain.h"
-#include "client/parse.h"
+#include "client/client-call.h"
+#include "client/values.h"
 #include "ctl/follow.h"
 #include "ctl/print.h"
 #include "ctl/terminal.h"

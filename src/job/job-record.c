@@ -3,7 +3,7 @@
 #include "job/job-log.h"
 #include "job/job-record.h"
 #include "model/limits.h"
-#include "plan/files.h"
+#include "plan/plan-files.h"
 #include "plan/plan-group.h"
 #include "state/commit.h"
 #include "state/reconcile.h"

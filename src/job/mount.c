@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "job/job-record.h"
-#include "plan/files.h"
+#include "plan/plan-files.h"
 #include "plan/plan.h"
 #include "plan/plan-group.h"
 #include "state/reconcile.h"

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "basic/open-util.h"
+#include "basic/path-util.h"
 #include "mount/loop-device.h"
 
 /* Somebody else may take the free device between our asking for it and attaching it, or have it open

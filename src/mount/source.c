@@ -8,7 +8,7 @@
 
 #include <blkid/blkid.h>
 
-#include "basic/open-util.h"
+#include "basic/path-util.h"
 #include "basic/path-util.h"
 #include "mount/device.h"
 #include "mount/on-disk.h"

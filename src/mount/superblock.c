@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "basic/open-util.h"
+#include "basic/path-util.h"
 #include "mount/device.h"
 #include "mount/loop-device.h"
 #include "mount/mount-table.h"

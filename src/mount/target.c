@@ -5,7 +5,6 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 
-#include "basic/open-util.h"
 #include "basic/path-util.h"
 #include "model/request.h"
 #include "mount/mount-state.h"

@@ -3,7 +3,7 @@
 #include <linux/openat2.h>
 #include <sys/stat.h>
 
-#include "basic/open-util.h"
+#include "basic/path-util.h"
 #include "basic/string-util.h"
 #include "basic/time-util.h"
 #include "tree/walk.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "model/walk.h"
+#include "model/files.h"
 
 /* The tree engine: visits every entry beneath a directory, with several threads, and counts and names what
  * went wrong. What a visit does is its caller's. Directories are read and entries named by descriptors,

@@ -5,7 +5,6 @@
 #include "model/mark.h"
 #include "model/observed.h"
 #include "model/request.h"
-#include "model/walk.h"
 #include "wire/message.h"
 
 /* The messages between the two processes, as structs that wire/message.h appends and reads. A new member is

@@ -9,7 +9,7 @@
 #include "label/mark-xattr.h"
 #include "mount/detached.h"
 #include "mount/idmap.h"
-#include "plan/files.h"
+#include "plan/plan-files.h"
 #include "wire/message-ids.h"
 #include "worker/check.h"
 #include "worker/files.h"

@@ -10,7 +10,7 @@
 #include "mount/mount-state.h"
 #include "mount/mount-table.h"
 #include "mount/superblock.h"
-#include "plan/files.h"
+#include "plan/plan-files.h"
 #include "worker/observe.h"
 
 int observe_source(const Source *s, Observed *ret) {

@@ -8,7 +8,7 @@
 #include "mount/mount-removal.h"
 #include "mount/mount-state.h"
 #include "mount/superblock.h"
-#include "plan/files.h"
+#include "plan/plan-files.h"
 #include "worker/check.h"
 #include "worker/files.h"
 #include "worker/observe.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* Stands in for selvol-worker in the bus ring: the same protocol (src/wire) and the same decision about files
- * (src/plan/files.h), over a pretended mount table in DIRECTORY/mounts, on a node that has SELinux on unless
+ * (src/plan/plan-files.h), over a pretended mount table in DIRECTORY/mounts, on a node that has SELinux on unless
  * DIRECTORY/node says otherwise. What goes wrong is asked for by the last part of the source's name:
  *
  *   hang-STEP, held-STEP, die-STEP
@@ -59,7 +59,7 @@
 #include "basic/time-util.h"
 #include "fake-node.h"
 #include "model/files.h"
-#include "plan/files.h"
+#include "plan/plan-files.h"
 #include "wire/messages.h"
 #include "wire/names.h"
 #include "wire/peer.h"

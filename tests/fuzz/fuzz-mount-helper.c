@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "fuzz.h"
-#include "mount-helper/request.h"
+#include "mount-helper/mount-request.h"
 
 /* What mount(8) passes to its helper, a line each: source, target, type, and then the options. What is
  * taken can be said over D-Bus. */

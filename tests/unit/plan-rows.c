@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <inttypes.h>
 
-#include "plan/files.h"
+#include "plan/plan-files.h"
 #include "plan/plan-change.h"
 #include "plan/plan-group.h"
 

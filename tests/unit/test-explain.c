@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What selvolctl makes of what selvold and the bus say. */
 
-#include "client/explain.h"
+#include "client/client-call.h"
 #include "ctl/suggest.h"
 #include "support/cases.h"
 

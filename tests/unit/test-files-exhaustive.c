@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "combinations.h"
-#include "plan/files.h"
+#include "plan/plan-files.h"
 #include "support.h"
 
 /* files_decide(), for every combination of what it decides on. Labels and groups are decided apart, so they are tried apart;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "model/files.h"
-#include "plan/files.h"
+#include "plan/plan-files.h"
 #include "support.h"
 
 /* What labels and groups ask of files, and whether all of them have to be visited: what is skipped or

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "plan-fixture.h"
-#include "plan/files.h"
+#include "plan/plan-files.h"
 
 /* Whether what a mark says is still so, and what selvold knows of that. */
 

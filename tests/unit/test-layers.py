@@ -191,7 +191,7 @@ SELF_TEST = [
     ("ctl/a.c", '#include "daemon/job.h"', True),
     ("ctl/a.c", '#include <jansson.h>\n#include "wire/option-table.h"', False),
     ("ctl/a.c", '#include "plan/plan.h"', True),
-    ("flexvolume/a.c", '#include "client/call.h"', False),
+    ("flexvolume/a.c", '#include "client/client-call.h"', False),
     ("flexvolume/a.c", '#include "ctl/bus.h"', True),
     ("client/a.c", '#include "ctl/bus.h"', True),
     ("daemon/a.c", "#include <jansson.h>", True),

@@ -119,7 +119,7 @@ if update:
 missing = sorted({p.name for p in (root / "src").iterdir() if p.is_dir()} ^ set(FOLDERS))
 now = page.read_text() if page.exists() else ""
 report("all folders are looked at", missing)
-# An option stands in double quotes in the texts of the service, and clients replace it: client/explain.c. "NAME="
+# An option stands in double quotes in the texts of the service, and clients replace it: client/client-call.c. "NAME="
 # without quotes is a setting.
 options = re.findall(r'\[OPTION_\w+\] = \{\s*"(\w+)"', (root / "src/wire/option-table.c").read_text())
 compound = "|".join(o for o in options if re.search("[A-Z]", o[1:]))

@@ -4,8 +4,8 @@
 #include <microhttpd.h>
 
 #include "basic/string-util.h"
+#include "volume-plugin/plugin-server.h"
 #include "volume-plugin/records.h"
-#include "volume-plugin/server.h"
 
 #define PROTOCOL_TYPE "application/vnd.docker.plugins.v1.1+json"
 

@@ -4,7 +4,7 @@
 #include <utlist.h>
 
 #include "basic/path-util.h"
-#include "plan/files.h"
+#include "plan/plan-files.h"
 
 /* --- the mark --- */
 

@@ -3,7 +3,7 @@
 
 #include "basic/string-util.h"
 #include "model/request.h"
-#include "mount-helper/request.h"
+#include "mount-helper/mount-request.h"
 
 enum { TEXT_MAX = 8192 };
 

@@ -38,3 +38,20 @@ int call_read_strings(sd_bus_message *m, const StringMember *members, size_t n) 
  * long it takes, as selvold keeps to TimeoutUSec; 0 as long as the connection does. Returns 0 or a negative errno. */
 int call_manager(sd_bus *bus, const OptionValue values[static REQUEST_OPTIONS], uint64_t timeout_usec,
                  sd_bus_message **ret, sd_bus_error *error, const char *method, const char *types, ...) _warn_unused_;
+
+/* --- errors in words --- */
+
+/* Texts of selvold and of the bus, for somebody who typed the options. selvold writes the name of an option
+ * in double quotes, and nothing else is replaced: pass "SELinuxLevel" becomes pass --level with the prefix
+ * "--", or pass level where options have none. Both return a new string, NULL on lack of memory. */
+char *explain_text(const char *prefix, const char *text) _warn_unused_;
+
+/* An error, with what to do about it on this node. */
+char *explain_error(const char *prefix, const char *name, const char *message) _warn_unused_;
+
+/* Whether the error says that selvold does not run, or that there is no bus yet. */
+bool explain_is_absent(const char *name) _pure_;
+
+/* Whether the error (NULL: none) says that the target is beneath none of TargetRoots=, and that selvold has
+ * mounted nothing there: what unmounts it then is done. It may have been beneath one. */
+bool explain_is_outside(const char *name) _pure_;
