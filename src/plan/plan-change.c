@@ -10,7 +10,7 @@
 
 /* If nobody has the volume it is to be mounted as it was the last time: if what it was of is not known in
  * full, other volumes on the same disk could be meant. */
-static int plan_mount(const ChangeInput *in, Strategy strategy, Plan *p, Failure *f) {
+static int plan_last_mount(const ChangeInput *in, Strategy strategy, Plan *p, Failure *f) {
         const Volume *v = in->volume;
         const FileSystem *fs = settings_file_system(in->settings, v->fs_type);
         const char *why = NULL;
@@ -30,7 +30,7 @@ static int plan_mount(const ChangeInput *in, Strategy strategy, Plan *p, Failure
         return plan_mount_options(in->settings, v->fs_type, strategy, v->mount_options, &p->mount_options, f);
 }
 
-static int busy(const Volume *v, Failure *f) {
+static int busy_failure(const Volume *v, Failure *f) {
         return failure_set(f, FAILURE_BUSY, "Volume %s is being mounted or unmounted: try again.", v->id);
 }
 
@@ -68,33 +68,22 @@ const char *plan_relabel_context(const Volume *v) {
         return isempty(begun) ? used : "";
 }
 
-static int choose_context(const Volume *v, const char **ret, Failure *f) {
-        const char *context = plan_relabel_context(v);
+static int decide_relabel_context(const ChangeInput *in, char **ret, Failure *f) {
+        _cleanup_free_ char *context = NULL, *level = NULL;
+        const Volume *v = in->volume;
+        const char *wanted = isempty(in->context) ? plan_relabel_context(v) : in->context;
+        int r;
 
-        if (isempty(context) && isempty(v->context))
+        if (isempty(wanted) && isempty(v->context))
                 return failure_set(
                         f, FAILURE_INVALID_CONTEXT,
                         "Volume %s has no recorded context: pass the one to relabel it to (selvolctl relabel %s CONTEXT).",
                         v->id, v->id);
-        if (isempty(context))
+        if (isempty(wanted))
                 return failure_set(
                         f, FAILURE_INVALID_CONTEXT,
                         "Volume %s was last used with context %s, but a relabel to %s was not completed: pass the one to relabel it to.",
                         v->id, v->context, v->mark.context);
-        *ret = context;
-        return 0;
-}
-
-static int find_context(const ChangeInput *in, char **ret, Failure *f) {
-        _cleanup_free_ char *context = NULL, *level = NULL;
-        const char *wanted = in->context;
-        int r;
-
-        if (isempty(wanted)) {
-                r = choose_context(in->volume, &wanted, f);
-                if (r != 0)
-                        return r;
-        }
         r = context_canonicalize(wanted, &context, f);
         if (r != 0)
                 return r;
@@ -134,19 +123,6 @@ static int context_mounted_failure(const char *volume, const Plan *p, Failure *f
                 volume, c->context, who, unmount);
 }
 
-static int check_conflicts(const Others *others, Plan *p, Failure *f) {
-        int r;
-
-        r = plan_find_conflicts(others, p);
-        if (r < 0)
-                return r;
-        if (p->n_conflicts == 0)
-                return 0;
-        if (is_context_mounted(others))
-                return context_mounted_failure(others->own->id, p, f);
-        return plan_conflict_failure(others->own->id, p, false, f);
-}
-
 /* Through which mount the files can be reached: that of a holder who may write. */
 static int find_writer(const Volume *v, const Holder **ret, Failure *f) {
         const Holder *h, *reader = NULL;
@@ -166,27 +142,9 @@ static int find_writer(const Volume *v, const Holder **ret, Failure *f) {
                         "Volume %s can't be relabeled: it is mounted read-only only. Unmount it first, or mount it read-write, too.",
                         v->id);
         if (v->holders)
-                return busy(v, f);
+                return busy_failure(v, f);
         *ret = NULL;
         return 0;
-}
-
-static int decide_relabel(const ChangeInput *in, const Others *others, Plan *p, Failure *f) {
-        int r;
-
-        r = check_managed(in, f);
-        if (r != 0)
-                return r;
-        r = find_context(in, &p->context, f);
-        if (r != 0)
-                return r;
-        r = check_conflicts(others, p, f);
-        if (r != 0)
-                return r;
-        r = find_writer(in->volume, &p->share, f);
-        if (r != 0 || p->share)
-                return r;
-        return plan_mount(in, STRATEGY_RELABEL, p, f);
 }
 
 int plan_relabel(const ChangeInput *in, Plan *ret, Failure *f) {
@@ -206,10 +164,28 @@ int plan_relabel(const ChangeInput *in, Plan *ret, Failure *f) {
                                         .fs_group = GID_NONE };
         int r;
 
-        r = decide_relabel(in, &others, &p, f);
-        if (r != 0 && r != FAILURE_CONTEXT_CONFLICT)
+        r = check_managed(in, f);
+        if (r != 0)
                 return r;
-
+        r = decide_relabel_context(in, &p.context, f);
+        if (r != 0)
+                return r;
+        r = plan_find_conflicts(&others, &p);
+        if (r < 0)
+                return r;
+        if (p.n_conflicts > 0 && is_context_mounted(&others))
+                return context_mounted_failure(in->volume->id, &p, f);
+        if (p.n_conflicts > 0) {
+                r = plan_conflict_failure(in->volume->id, &p, false, f);
+                if (r < 0)
+                        return r;
+        } else {
+                r = find_writer(in->volume, &p.share, f);
+                if (r == 0 && !p.share)
+                        r = plan_last_mount(in, STRATEGY_RELABEL, &p, f);
+                if (r != 0)
+                        return r;
+        }
         p.change = plan_change_of_others(&others);
         plan_estimate(in->volume, &p);
         p.text = strdup(plan_reason_text(p.reason));
@@ -248,21 +224,7 @@ static int find_group_mount(const Volume *v, gid_t gid, Plan *p, Failure *f) {
                         f, FAILURE_NOT_SUPPORTED,
                         "Volume %s can't be given to a group: it is mounted read-only only. Unmount it first, or mount it read-write, too.",
                         v->id);
-        return v->holders ? busy(v, f) : 0;
-}
-
-static int decide_ownership(const ChangeInput *in, gid_t gid, Plan *p, Failure *f) {
-        const Volume *v = in->volume;
-        int r;
-
-        if (streq(v->volume_type, "hostPath"))
-                return failure_set(f, FAILURE_NOT_SUPPORTED,
-                                   "Volume %s can't be given to a group: a hostPath volume belongs to the host.",
-                                   v->id);
-        r = find_group_mount(v, gid, p, f);
-        if (r != 0 || p->share)
-                return r;
-        return plan_mount(in, STRATEGY_NONE, p, f);
+        return v->holders ? busy_failure(v, f) : 0;
 }
 
 int plan_ownership(const ChangeInput *in, gid_t gid, bool readers, Plan *ret, Failure *f) {
@@ -276,9 +238,16 @@ int plan_ownership(const ChangeInput *in, gid_t gid, bool readers, Plan *ret, Fa
                                         .readers = readers,
                                         .ownership = OWNERSHIP_WALK,
                                         .ownership_reason = OWNERSHIP_REQUESTED };
+        const Volume *v = in->volume;
         int r;
 
-        r = decide_ownership(in, gid, &p, f);
+        if (streq(v->volume_type, "hostPath"))
+                return failure_set(f, FAILURE_NOT_SUPPORTED,
+                                   "Volume %s can't be given to a group: a hostPath volume belongs to the host.",
+                                   v->id);
+        r = find_group_mount(v, gid, &p, f);
+        if (r == 0 && !p.share)
+                r = plan_last_mount(in, STRATEGY_NONE, &p, f);
         if (r != 0 && r != FAILURE_GROUP_CONFLICT)
                 return r;
 
@@ -286,7 +255,7 @@ int plan_ownership(const ChangeInput *in, gid_t gid, bool readers, Plan *ret, Fa
         p.text = strdup(ownership_reason_text(OWNERSHIP_REQUESTED));
         if (!p.context || !p.text)
                 return -ENOMEM;
-        plan_estimate(in->volume, &p);
+        plan_estimate(v, &p);
         *ret = TAKE_STRUCT(p);
         return r;
 }

@@ -155,20 +155,6 @@ static MarkChange holder_change(const Holder *h) {
         return h->strategy == STRATEGY_CONTEXT_MOUNT ? MARK_TAINT : MARK_RESET_LABELS;
 }
 
-/* A driver has the volume mounted where it staged it, besides the mount that it made for a holder. */
-static bool is_staged(const Others *others) {
-        const Holder *h;
-
-        if (others->adopting || (others->own && volume_has_adopted(others->own)))
-                return true;
-        for (size_t i = 0; i < others->observed->n_mounts; i++) {
-                h = volumes_find_target(others->volumes, others->observed->mounts[i].target, NULL);
-                if (h && h->adopted)
-                        return true;
-        }
-        return false;
-}
-
 /* What may be done to labels through a mount that is no holder's. */
 static MarkChange strangers_change(const MountFact *m, bool staged) {
         if (m->read_only)
@@ -180,10 +166,15 @@ static MarkChange strangers_change(const MountFact *m, bool staged) {
 
 MarkChange plan_change_of_others(const Others *others) {
         const Observed *observed = others->observed;
-        bool staged = is_staged(others);
+        bool staged = others->adopting || (others->own && volume_has_adopted(others->own));
         MarkChange change = MARK_KEEP;
         const Holder *h;
 
+        /* A driver has the volume mounted where it staged it, besides the mount that it made for a holder. */
+        for (size_t i = 0; i < observed->n_mounts; i++) {
+                h = volumes_find_target(others->volumes, observed->mounts[i].target, NULL);
+                staged = staged || (h && h->adopted);
+        }
         if (others->own)
                 LL_FOREACH (others->own->holders, h)
                         if (!streq(h->target, others->target))

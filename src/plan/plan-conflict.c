@@ -16,8 +16,8 @@ static const char *holder_context(const Volume *v, const Holder *h) {
         return h->context ? h->context : v->context;
 }
 
-static int add(Plan *p, const char *volume, const char *holder, const char *target, Strategy strategy,
-               const char *context, uint64_t since_usec) {
+static int add_conflict(Plan *p, const char *volume, const char *holder, const char *target, Strategy strategy,
+                        const char *context, uint64_t since_usec) {
         Conflict *grown, *c;
 
         grown = reallocarray(p->conflicts, p->n_conflicts + 1, sizeof(Conflict));
@@ -37,7 +37,7 @@ static int add(Plan *p, const char *volume, const char *holder, const char *targ
 }
 
 int plan_add_conflict(Plan *p, const Volume *v, const Holder *h) {
-        return add(p, v->id, h->name, h->target, holder_strategy(v, h), holder_context(v, h), h->since_usec);
+        return add_conflict(p, v->id, h->name, h->target, holder_strategy(v, h), holder_context(v, h), h->since_usec);
 }
 
 /* Whether a mount of the same superblock, or a holder of the same volume, with that strategy and context
@@ -52,52 +52,43 @@ static bool use_conflicts(const Plan *p, Strategy held_strategy, const char *hel
                contexts_conflict(held_context, p->context);
 }
 
-static int find_holder_conflicts(const Others *others, Plan *p) {
-        const Volume *v = others->own;
-        const Holder *h;
-
-        if (!v)
-                return 0;
-        LL_FOREACH (v->holders, h) {
-                int r;
-
-                if (streq(h->target, others->target) ||
-                    !use_conflicts(p, holder_strategy(v, h), holder_context(v, h)))
-                        continue;
-                r = plan_add_conflict(p, v, h);
-                if (r < 0)
-                        return r;
-        }
-        return 0;
-}
-
 int plan_find_conflicts(const Others *others, Plan *p) {
+        const Volume *own = others->own;
+        const Holder *h;
         int r;
 
         assert(others->volumes && others->observed && others->target);
 
-        r = find_holder_conflicts(others, p);
-        if (r < 0)
-                return r;
+        if (own)
+                LL_FOREACH (own->holders, h) {
+                        if (streq(h->target, others->target) ||
+                            !use_conflicts(p, holder_strategy(own, h), holder_context(own, h)))
+                                continue;
+                        r = plan_add_conflict(p, own, h);
+                        if (r < 0)
+                                return r;
+                }
         /* Mounts of the same superblock, by a holder of another volume, or not recorded. The context that
          * one shows counts before the one that is recorded. */
         for (size_t i = 0; i < others->observed->n_mounts; i++) {
                 const MountFact *m = &others->observed->mounts[i];
                 Volume *v = NULL;
-                const Holder *h = volumes_find_target(others->volumes, m->target, &v);
-                Strategy strategy = v ? holder_strategy(v, h) : STRATEGY_NONE;
-                const char *context = v ? holder_context(v, h) : "";
+                Strategy strategy;
+                const char *context;
 
-                if ((v && v == others->own) || streq(m->target, others->target))
+                h = volumes_find_target(others->volumes, m->target, &v);
+                if ((v && v == own) || streq(m->target, others->target))
                         continue;
+                strategy = v ? holder_strategy(v, h) : STRATEGY_NONE;
+                context = v ? holder_context(v, h) : "";
                 if (!isempty(m->context)) {
                         strategy = STRATEGY_CONTEXT_MOUNT;
                         context = m->context;
                 }
                 if (!use_conflicts(p, strategy, context))
                         continue;
-                r = v ? add(p, v->id, h->name, m->target, strategy, context, h->since_usec)
-                      : add(p, "", "", m->target, strategy, context, 0);
+                r = v ? add_conflict(p, v->id, h->name, m->target, strategy, context, h->since_usec)
+                      : add_conflict(p, "", "", m->target, strategy, context, 0);
                 if (r < 0)
                         return r;
         }
@@ -224,7 +215,7 @@ static char *describe_sharer(const Sharer *s, const char *volume) {
         return s->target ? plan_describe_conflict(&c, volume) : strdup("kept mounted where it can't be seen");
 }
 
-static int refuse_option(const Sharer *s, const Request *q, const char *option, Failure *f) {
+static int refuse_shared_option(const Sharer *s, const Request *q, const char *option, Failure *f) {
         _cleanup_free_ char *options = describe_options(s->volume), *who = describe_sharer(s, q->volume);
 
         if (!options || !who)
@@ -242,13 +233,13 @@ static bool is_of_superblock(const char *option, bool own) {
         return own || !(startswith(option, "subvol=") || startswith(option, "subvolid="));
 }
 
-static int check_options(const Others *others, const Sharer *s, const Request *q, Failure *f) {
+static int check_shared_options(const Others *others, const Sharer *s, const Request *q, Failure *f) {
         const Volume *v = s->volume;
 
         STRV_FOREACH (option, q->mount_options)
                 if (is_of_superblock(*option, v && v == others->own) &&
                     !(v && options_are_known(v) && strv_contains(v->mount_options, *option)))
-                        return refuse_option(s, q, *option, f);
+                        return refuse_shared_option(s, q, *option, f);
         return 0;
 }
 
@@ -258,9 +249,9 @@ int plan_check_shared_options(const Others *others, const Request *q, const Hold
         assert(q && f);
 
         if (share)
-                return check_options(others, &(Sharer){ others->own, share->target }, q, f);
+                return check_shared_options(others, &(Sharer){ others->own, share->target }, q, f);
         if (observed->hidden)
-                return check_options(others, &(Sharer){ others->own, NULL }, q, f);
+                return check_shared_options(others, &(Sharer){ others->own, NULL }, q, f);
         for (size_t i = 0; i < observed->n_mounts; i++) {
                 const char *target = observed->mounts[i].target;
                 Volume *v = NULL;
@@ -269,7 +260,7 @@ int plan_check_shared_options(const Others *others, const Request *q, const Hold
                 if (streq(target, others->target))
                         continue;
                 (void) volumes_find_target(others->volumes, target, &v);
-                r = check_options(others, &(Sharer){ v, target }, q, f);
+                r = check_shared_options(others, &(Sharer){ v, target }, q, f);
                 if (r != 0)
                         return r;
         }

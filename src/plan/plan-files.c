@@ -121,7 +121,7 @@ static RelabelReason find_relabel_reason(const FilesWanted *w, const FilesSeen *
 }
 
 /* What a group that the mount shows is on disk. */
-static gid_t unmap(const FilesWanted *w, gid_t gid) {
+static gid_t unmap_group(const FilesWanted *w, gid_t gid) {
         if (w->swapped_gid == GID_NONE)
                 return gid;
         return gid == w->gid ? w->swapped_gid : gid == w->swapped_gid ? w->gid : gid;
@@ -130,7 +130,7 @@ static gid_t unmap(const FilesWanted *w, gid_t gid) {
 static bool root_holds(const FilesWanted *w, const FilesSeen *seen, gid_t gid) {
         const Ownership o = { .gid = gid, .readers = w->readers };
 
-        return S_ISDIR(seen->root_mode) && ownership_holds(&o, unmap(w, seen->root_gid), seen->root_mode);
+        return S_ISDIR(seen->root_mode) && ownership_holds(&o, unmap_group(w, seen->root_gid), seen->root_mode);
 }
 
 static OwnershipReason find_ownership_reason(const FilesWanted *w, const FilesSeen *seen) {
@@ -142,7 +142,7 @@ static OwnershipReason find_ownership_reason(const FilesWanted *w, const FilesSe
                 return OWNERSHIP_GATE_DISABLED;
         if (w->policy == FS_GROUP_CHANGE_ALWAYS)
                 return OWNERSHIP_POLICY_ALWAYS;
-        if (mark->found == MARK_UNSUPPORTED && w->policy_given && root_holds(w, seen, unmap(w, w->gid)))
+        if (mark->found == MARK_UNSUPPORTED && w->policy_given && root_holds(w, seen, unmap_group(w, w->gid)))
                 return OWNERSHIP_ROOT_ONLY;
         if (mark->ownership_state == FILES_PARTIAL)
                 return OWNERSHIP_PARTIAL;
@@ -152,7 +152,7 @@ static OwnershipReason find_ownership_reason(const FilesWanted *w, const FilesSe
                 return OWNERSHIP_ELSEWHERE;
         if (!root_holds(w, seen, mark->gid))
                 return OWNERSHIP_ROOT_DIFFERS;
-        if (mark->gid == unmap(w, w->gid))
+        if (mark->gid == unmap_group(w, w->gid))
                 return w->swapped_gid != GID_NONE     ? OWNERSHIP_OTHER_GROUP
                        : seen->belief == MARK_TRUSTED ? OWNERSHIP_TRUSTED
                                                       : OWNERSHIP_COMPLETE;
@@ -192,7 +192,7 @@ static void decide_groups(const FilesWanted *w, const FilesSeen *seen, FilesDeci
                 d->ownership = OWNERSHIP_WALK;
         }
         d->gid = w->gid;
-        d->disk_gid = unmap(w, w->gid);
+        d->disk_gid = unmap_group(w, w->gid);
         if (d->ownership == OWNERSHIP_MAP && w->swapped_gid == GID_NONE)
                 d->disk_gid = seen->mark->gid;
         if (d->ownership != OWNERSHIP_WALK || w->ownership != OWNERSHIP_MAP)

@@ -10,7 +10,7 @@
 
 /* Takes the context that the request asks for, complete and canonical; "" if it has no level and the policy
  * has levels. */
-static int take_context(const PlanInput *in, Plan *p, Failure *f) {
+static int decide_context(const PlanInput *in, Plan *p, Failure *f) {
         const Request *q = in->request;
         _cleanup_free_ char *context = NULL, *level = NULL;
         int r;
@@ -44,24 +44,14 @@ static Traits find_traits(const PlanInput *in) {
         return plan_find_traits(in->settings, q->driver, q->volume_type, q->access_mode, q->selinux_mount_supported);
 }
 
-/* The file system as found, or else as asked for; NULL if neither. */
-static const char *fs_type(const PlanInput *in) {
-        return in->observed->fs_type ? in->observed->fs_type : in->request->fs_type;
-}
-
-static const FileSystem *file_system(const PlanInput *in) {
-        const char *type = fs_type(in);
+/* The file system as found, or else as asked for; NULL if neither is known. */
+static const FileSystem *find_file_system(const PlanInput *in) {
+        const char *type = in->observed->fs_type ? in->observed->fs_type : in->request->fs_type;
 
         return type ? settings_file_system(in->settings, type) : NULL;
 }
 
-static bool seclabel_expected(const PlanInput *in) {
-        const FileSystem *fs = file_system(in);
-
-        return in->seclabel >= 0 ? in->seclabel : fs && fs->labels;
-}
-
-static int decide(Plan *p, Strategy strategy, Reason reason) {
+static int set_strategy(Plan *p, Strategy strategy, Reason reason) {
         p->strategy = strategy;
         p->reason = reason;
         return 0;
@@ -70,13 +60,16 @@ static int decide(Plan *p, Strategy strategy, Reason reason) {
 /* Mounted without a context: relabeled if that is possible, for the reason given; KEP-1710, notes 1, 2, 4
  * and 5. */
 static int decide_plain(const PlanInput *in, Plan *p, Reason reason) {
-        if (!seclabel_expected(in))
-                return decide(p, STRATEGY_NONE, REASON_NO_SECLABEL);
+        const FileSystem *fs = find_file_system(in);
+        bool seclabel = in->seclabel >= 0 ? in->seclabel : fs && fs->labels;
+
+        if (!seclabel)
+                return set_strategy(p, STRATEGY_NONE, REASON_NO_SECLABEL);
         if (p->read_only)
-                return decide(p, STRATEGY_NONE, REASON_READ_ONLY);
+                return set_strategy(p, STRATEGY_NONE, REASON_READ_ONLY);
         if (in->request->relabel_by == RELABEL_BY_NONE)
-                return decide(p, STRATEGY_NONE, REASON_NOT_RELABELED);
-        return decide(p, STRATEGY_RELABEL, reason);
+                return set_strategy(p, STRATEGY_NONE, REASON_NOT_RELABELED);
+        return set_strategy(p, STRATEGY_RELABEL, reason);
 }
 
 /* Rules 1 to 6; first match wins. */
@@ -86,10 +79,10 @@ static int decide_strategy(const PlanInput *in, Plan *p, Failure *f) {
         Traits t = find_traits(in);
 
         if (!in->node->selinux)
-                return decide(p, STRATEGY_NONE, REASON_SELINUX_DISABLED);
+                return set_strategy(p, STRATEGY_NONE, REASON_SELINUX_DISABLED);
         if (!t.managed)
-                return decide(p, STRATEGY_NONE, t.why_not);
-        r = take_context(in, p, f);
+                return set_strategy(p, STRATEGY_NONE, t.why_not);
+        r = decide_context(in, p, f);
         if (r != 0)
                 return r;
         if (!in->settings->gate_relabel_policy)
@@ -108,31 +101,26 @@ static int decide_strategy(const PlanInput *in, Plan *p, Failure *f) {
                 return decide_plain(in, p, REASON_DRIVER_UNSUPPORTED);
         if (!in->settings->gate_mount && q->access_mode != ACCESS_READ_WRITE_ONCE_POD)
                 return decide_plain(in, p, REASON_ACCESS_MODE_UNSUPPORTED);
-        return decide(p, STRATEGY_CONTEXT_MOUNT, REASON_CONTEXT_MOUNT);
+        return set_strategy(p, STRATEGY_CONTEXT_MOUNT, REASON_CONTEXT_MOUNT);
 }
 
-/* Somebody else has mounted the volume without a context. */
-static int adopt_plain(const PlanInput *in, Plan *p, Failure *f) {
-        int r;
-
-        r = decide_strategy(in, p, f);
-        if (r != 0)
-                return r;
-        if (p->strategy != STRATEGY_CONTEXT_MOUNT)
-                return 0;
-        return failure_set(
-                f, FAILURE_CONTEXT_DROPPED,
-                "Volume %s should be mounted with context %s, but what is mounted at the target has none: the driver, or a libmount that can't see SELinux, dropped the option.",
-                in->request->volume, p->context);
-}
-
-/* Somebody else has mounted the volume with a context, which decides, and has to be the one that was asked
- * for. */
-static int adopt_with_context(const PlanInput *in, Plan *p, Failure *f) {
+/* Somebody else has mounted the volume, with a context or without one. */
+static int decide_adoption(const PlanInput *in, Plan *p, Failure *f) {
         const char *mounted = in->mounted->context;
         int r;
 
-        r = take_context(in, p, f);
+        /* With SELinux off the option is shown, but has no effect. */
+        if (isempty(mounted) || !in->node->selinux) {
+                r = decide_strategy(in, p, f);
+                if (r != 0 || p->strategy != STRATEGY_CONTEXT_MOUNT)
+                        return r;
+                return failure_set(
+                        f, FAILURE_CONTEXT_DROPPED,
+                        "Volume %s should be mounted with context %s, but what is mounted at the target has none: the driver, or a libmount that can't see SELinux, dropped the option.",
+                        in->request->volume, p->context);
+        }
+        /* The context of the mount decides, and has to be the one that was asked for. */
+        r = decide_context(in, p, f);
         if (r != 0)
                 return r;
         if (!isempty(p->context) && !streq(p->context, mounted))
@@ -143,19 +131,10 @@ static int adopt_with_context(const PlanInput *in, Plan *p, Failure *f) {
         r = free_and_strdup(&p->context, mounted);
         if (r < 0)
                 return r;
-        return decide(p, STRATEGY_CONTEXT_MOUNT, REASON_CONTEXT_MOUNT);
+        return set_strategy(p, STRATEGY_CONTEXT_MOUNT, REASON_CONTEXT_MOUNT);
 }
 
-static int decide_any_strategy(const PlanInput *in, Plan *p, Failure *f) {
-        if (!in->mounted)
-                return decide_strategy(in, p, f);
-        /* With SELinux off the option is shown, but has no effect. */
-        if (isempty(in->mounted->context) || !in->node->selinux)
-                return adopt_plain(in, p, f);
-        return adopt_with_context(in, p, f);
-}
-
-/* What has no device of its own may be several sources in one superblock, as the exports of an NFS server. */
+/* A superblock without a device of its own may have several sources, as the exports of an NFS server. */
 static bool is_mount_of(const Holder *h, const MountFact *m, const char *source) {
         return h->mount_id == m->mount_id && streq(h->device, m->device) &&
                (!startswith(m->device, "0:") || streq(m->source, source));
@@ -206,13 +185,23 @@ static char *describe_superblock(const char *superblock) {
         return strdup_printf("%.*s %s", (int) (name - superblock), superblock, name + 1);
 }
 
-static int other_source_failure(const Volume *own, const char *source, const Holder *h, const Observed *o,
-                                Failure *f) {
-        bool device = has_other_device(h, o);
-        _cleanup_free_ char *was = device ? strdup_printf("device %s", h->device)
-                                          : describe_superblock(h->superblock),
-                            *is = device ? strdup_printf("device %s", o->device) : describe_superblock(o->superblock);
+/* elsewhere: a holder who has another disk, or image, by the same path; NULL: the path is another one. */
+static int refuse_source(const Volume *own, const Holder *elsewhere, const Observed *o, Failure *f) {
+        _cleanup_free_ char *source = string_escape(own->source, 200), *was = NULL, *is = NULL;
 
+        if (!source)
+                return -ENOMEM;
+        if (!elsewhere)
+                return failure_set(f, FAILURE_INCOMPATIBLE,
+                                   "Volume %s is mounted from %s: use that source, or another volume id.", own->id,
+                                   source);
+        if (has_other_device(elsewhere, o)) {
+                was = strdup_printf("device %s", elsewhere->device);
+                is = strdup_printf("device %s", o->device);
+        } else {
+                was = describe_superblock(elsewhere->superblock);
+                is = describe_superblock(o->superblock);
+        }
         if (!was || !is)
                 return -ENOMEM;
         return failure_set(
@@ -221,39 +210,20 @@ static int other_source_failure(const Volume *own, const char *source, const Hol
                 own->id, source, was, is, own->id);
 }
 
-/* What the volume is held with, by its path and by what that leads to. */
-static int check_same_source(const PlanInput *in, const Volume *own, Failure *f) {
-        _cleanup_free_ char *escaped = NULL;
-        const Request *q = in->request;
-        const Holder *elsewhere;
-        bool same_path;
-
-        if (!own || !own->holders || !q->source || isempty(own->source))
-                return 0;
-        if (!own->holders->next && streq(own->holders->target, q->target))
-                return 0;
-        same_path = streq(own->source, q->source);
-        elsewhere = same_path ? find_elsewhere(own, in->observed, q->target) : NULL;
-        if (same_path ? !elsewhere : plan_is_held_source(own, in->observed, q->source))
-                return 0;
-        escaped = string_escape(own->source, 200);
-        if (!escaped)
-                return -ENOMEM;
-        if (!elsewhere)
-                return failure_set(f, FAILURE_INCOMPATIBLE,
-                                   "Volume %s is mounted from %s: use that source, or another volume id.", own->id,
-                                   escaped);
-        return other_source_failure(own, escaped, elsewhere, in->observed, f);
-}
-
+/* Checks that the source is the one with which the volume is held, by its path and by the superblock to which
+ * that leads, and that its file system is allowed, and the one that was asked for. */
 static int check_source(const PlanInput *in, const Volume *own, Failure *f) {
         const Request *q = in->request;
         const char *type = in->observed->fs_type;
-        int r;
+        bool held = own && own->holders && (own->holders->next || !streq(own->holders->target, q->target));
 
-        r = check_same_source(in, own, f);
-        if (r != 0)
-                return r;
+        if (held && q->source && !isempty(own->source)) {
+                bool same_path = streq(own->source, q->source);
+                const Holder *elsewhere = same_path ? find_elsewhere(own, in->observed, q->target) : NULL;
+
+                if (elsewhere || (!same_path && !plan_is_held_source(own, in->observed, q->source)))
+                        return refuse_source(own, elsewhere, in->observed, f);
+        }
         if (type && !settings_file_system(in->settings, type))
                 return failure_set(
                         f, FAILURE_TYPE_NOT_ALLOWED,
@@ -264,47 +234,6 @@ static int check_source(const PlanInput *in, const Volume *own, Failure *f) {
                         f, FAILURE_INCOMPATIBLE,
                         "The source has a file system of type %s, not %s: leave \"FSType\" out, or pass another source.",
                         type, q->fs_type);
-        return 0;
-}
-
-/* With the group, if the file system's own option gives it. Whoever has mounted it has passed the option,
- * or not. */
-static int decide_mount_options(const PlanInput *in, Plan *p, Failure *f) {
-        const FileSystem *fs = file_system(in);
-        int r;
-
-        r = plan_mount_options(in->settings, fs_type(in), p->strategy, in->request->mount_options, &p->mount_options,
-                               f);
-        if (r != 0)
-                return r;
-        if (p->ownership != OWNERSHIP_OPTION || in->mounted || !fs)
-                return 0;
-        return mount_options_add_group(&p->mount_options, fs, p->fs_group, f);
-}
-
-/* All but what depends on who else has the volume. */
-static int decide_alone(const PlanInput *in, const Volume *own, Plan *p, Failure *f) {
-        int r;
-
-        r = check_source(in, own, f);
-        if (r != 0)
-                return r;
-        r = decide_any_strategy(in, p, f);
-        if (r != 0)
-                return r;
-        plan_decide_group(in->settings, in->request, file_system(in), p);
-        r = decide_mount_options(in, p, f);
-        if (r != 0)
-                return r;
-        if (p->strategy == STRATEGY_NONE) {
-                r = free_and_strdup(&p->context, "");
-                if (r < 0)
-                        return r;
-        }
-
-        p->relabel_here = p->strategy == STRATEGY_RELABEL && in->request->relabel_by == RELABEL_BY_SERVICE &&
-                          !isempty(p->context);
-        p->runtime_flag = runtime_flag(p->strategy, p->relabel_here);
         return 0;
 }
 
@@ -319,26 +248,23 @@ static MarkChange find_change(const PlanInput *in, const Others *others, const P
                 change = MARK_TAINT; /* without SELinux a new file has no label */
         else
                 change = MARK_RESET_LABELS;
-        /* Whom nobody sees may do to labels what a runtime may. */
+        /* Users whom nobody sees may do to labels what a runtime may. */
         if (in->observed->hidden && p->strategy != STRATEGY_CONTEXT_MOUNT)
                 change = mark_change_max(change, MARK_RESET_LABELS);
         return mark_change_max(change, plan_change_of_others(others));
 }
 
-static bool changes_group(const Volume *own, const Plan *p) {
-        return (p->ownership == OWNERSHIP_WALK || p->ownership == OWNERSHIP_MAP) &&
-               (own->mark.ownership_state == FILES_UNKNOWN || own->mark.gid != p->fs_group);
-}
-
-/* What can't be seen is not shared, unless it is what was mounted for the same use before: a container that
- * has its own copy of the host's mounts keeps it mounted. */
+/* A mount that can't be seen is not shared, unless the volume was mounted for the same use before: a container
+ * that has its own copy of the host's mounts keeps it mounted. */
 static int check_hidden(const PlanInput *in, const Others *others, const Plan *p, Failure *f) {
         _cleanup_free_ char *search = NULL;
         const Volume *own = others->own;
+        bool needs_group = p->ownership == OWNERSHIP_WALK || p->ownership == OWNERSHIP_MAP;
 
         if (!in->observed->hidden)
                 return 0;
-        if (!own || !own->mounted_this_boot || changes_group(own, p))
+        if (!own || !own->mounted_this_boot ||
+            (needs_group && (own->mark.ownership_state == FILES_UNKNOWN || own->mark.gid != p->fs_group)))
                 return plan_hidden_failure(in->request->volume, in->request->source, in->observed, f);
         if (own->strategy == p->strategy && streq(own->context, p->context))
                 return 0;
@@ -351,8 +277,8 @@ static int check_hidden(const PlanInput *in, const Others *others, const Plan *p
                 in->request->volume, own->context, search);
 }
 
-/* What depends on who else has the volume. */
-static int decide_among_others(const PlanInput *in, const Others *others, Plan *p, Failure *f) {
+/* Decides all that depends on who else has the volume. */
+static int decide_among_others(const PlanInput *in, const Others *others, const FileSystem *fs, Plan *p, Failure *f) {
         int r;
 
         r = plan_find_conflicts(others, p);
@@ -364,7 +290,7 @@ static int decide_among_others(const PlanInput *in, const Others *others, Plan *
         if (r != 0)
                 return r;
 
-        r = plan_find_share(others, file_system(in), in->request->user_namespace, p, f);
+        r = plan_find_share(others, fs, in->request->user_namespace, p, f);
         if (r != 0)
                 return r;
         /* Whoever has mounted it did not ask. */
@@ -400,26 +326,46 @@ bool plan_needs_mounts(const Plan *p, const Volumes *volumes, const char *volume
 int plan_make(const PlanInput *in, Plan *ret, Failure *f) {
         assert(in && in->node && in->settings && in->request && in->volumes && in->observed);
 
+        const Request *q = in->request;
+        const FileSystem *fs = find_file_system(in);
         const Others others = { .volumes = in->volumes,
-                                .own = volumes_find(in->volumes, in->request->volume),
+                                .own = volumes_find(in->volumes, q->volume),
                                 .observed = in->observed,
-                                .target = in->request->target,
+                                .target = q->target,
                                 .adopting = in->mounted,
                                 .claimed = in->claimed };
         _cleanup_(plan_done) Plan p = { .runtime_flag = "", .fs_group = GID_NONE };
         int r;
 
-        p.read_only = in->mounted ? in->mounted->read_only : in->request->read_only || in->observed->device_read_only;
+        p.read_only = in->mounted ? in->mounted->read_only : q->read_only || in->observed->device_read_only;
         p.context = strdup("");
         if (!p.context)
                 return -ENOMEM;
-        r = decide_alone(in, others.own, &p, f);
+        r = check_source(in, others.own, f);
         if (r != 0)
                 return r;
-        r = decide_among_others(in, &others, &p, f);
+        r = in->mounted ? decide_adoption(in, &p, f) : decide_strategy(in, &p, f);
+        if (r != 0)
+                return r;
+        plan_decide_group(in->settings, q, fs, &p);
+        r = plan_mount_options(in->settings, fs ? fs->name : NULL, p.strategy, q->mount_options, &p.mount_options, f);
+        if (r != 0)
+                return r;
+        /* Whoever has mounted it has passed the option for the group, or not. */
+        if (p.ownership == OWNERSHIP_OPTION && !in->mounted && fs) {
+                r = mount_options_add_group(&p.mount_options, fs, p.fs_group, f);
+                if (r != 0)
+                        return r;
+        }
+        if (p.strategy == STRATEGY_NONE)
+                p.context[0] = '\0';
+        p.relabel_here = p.strategy == STRATEGY_RELABEL && q->relabel_by == RELABEL_BY_SERVICE && !isempty(p.context);
+        p.runtime_flag = runtime_flag(p.strategy, p.relabel_here);
+
+        r = decide_among_others(in, &others, fs, &p, f);
         if (r < 0)
                 return r;
-        p.text = plan_describe(&p, in->request->relabel_by);
+        p.text = plan_describe(&p, q->relabel_by);
         if (!p.text)
                 return -ENOMEM;
 
