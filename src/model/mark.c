@@ -72,136 +72,72 @@ char *mark_format(const Mark *m) {
                              files_state_to_string(m->ownership_state), known_gid(m), known_context(m));
 }
 
-/* The value of a key at *p, to be freed; *p moves behind it and the blank that follows. */
-static int take_value(const char **p, const char *key, char **ret) {
-        const char *value = startswith(*p, key);
-        size_t n;
-        char *copy;
-
-        if (!value || *value++ != '=')
-                return -EBADMSG;
-        n = strcspn(value, " ");
-        copy = strndup(value, n);
-        if (!copy)
-                return -ENOMEM;
-        *p = value + n + (value[n] == ' ' ? 1 : 0);
-        *ret = copy;
-        return 0;
-}
-
 /* A number in its one form. */
-static int take_number(const char **p, const char *key, uint64_t max, uint64_t *ret) {
-        _cleanup_free_ char *value = NULL;
+static int parse_number(const char *s, uint64_t max, uint64_t *ret) {
         unsigned long long n;
-        int r;
 
-        r = take_value(p, key, &value);
-        if (r < 0)
-                return r;
-        if (parse_u64(value, &n) < 0 || n > max || (value[0] == '0' && value[1] != '\0'))
+        if (parse_u64(s, &n) < 0 || n > max || (s[0] == '0' && s[1] != '\0'))
                 return -EBADMSG;
         *ret = n;
         return 0;
 }
 
-static int take_word(const char **p, const char *key, int (*from_string)(const char *), int *ret) {
-        _cleanup_free_ char *value = NULL;
-        int r;
-
-        r = take_value(p, key, &value);
-        if (r < 0)
-                return r;
-        r = from_string(value);
-        if (r < 0)
-                return -EBADMSG;
-        *ret = r;
-        return 0;
-}
-
-static int take_fingerprint(const char **p, Fingerprint *ret) {
-        _cleanup_free_ char *value = NULL;
-        int r;
-
-        r = take_value(p, "fingerprint", &value);
-        return r < 0 ? r : fingerprint_from_string(value, ret);
-}
-
-static int yes_or_no(const char *s) {
-        return streq(s, "yes") ? 1 : streq(s, "no") ? 0 : -EINVAL;
-}
-
-/* The last key, so that whatever is left is its value. */
-static int take_context(const char *p, char **ret) {
-        const char *value = startswith(p, "context=");
-        _cleanup_free_ char *canonical = NULL;
-        _cleanup_failure_ Failure f = { 0 };
-        int r;
-
-        if (!value)
-                return -EBADMSG;
-        if (isempty(value))
-                return 0;
-        r = context_canonicalize(value, &canonical, &f);
-        if (r < 0)
-                return r;
-        if (r > 0 || !streq(canonical, value))
-                return -EBADMSG;
-        *ret = TAKE_PTR(canonical);
-        return 0;
-}
-
-static int parse_line(const char *line, Mark *ret) {
+int mark_parse(const char *text, size_t n, Mark *ret) {
+        enum { VERSION, INODE, FINGERPRINT, LABEL, TAINTED, OWNERSHIP, GID, CONTEXT, KEYS };
+        static const char *const keys[KEYS] = {
+                "version=", "inode=", "fingerprint=", "label=", "tainted=", "ownership=", "gid=", "context=",
+        };
         _cleanup_(mark_done) Mark m = { .found = MARK_PRESENT };
-        int label, tainted, ownership, r;
+        _cleanup_failure_ Failure ignored = { 0 };
+        _cleanup_free_ char *line = NULL;
+        const char *values[KEYS];
         uint64_t version, inode, gid;
+        int label, ownership, r;
+        size_t found;
+        char *next;
 
-        r = take_number(&line, "version", UINT64_MAX, &version);
-        if (r < 0)
-                return r;
+        if (n == 0 || n > MARK_MAX || memchr(text, '\0', n))
+                return -EBADMSG;
+        line = next = strndup(text, n);
+        if (!line)
+                return -ENOMEM;
+        for (found = 0; found < KEYS; found++) {
+                /* The last key has all the rest of the line as its value. */
+                const char *part = found == CONTEXT ? next : strsep(&next, " ");
+
+                values[found] = part ? startswith(part, keys[found]) : NULL;
+                if (!values[found])
+                        break;
+        }
+        if (found <= VERSION || parse_number(values[VERSION], UINT64_MAX, &version) < 0)
+                return -EBADMSG;
+        /* Another version may have other keys. */
         if (version != 2)
                 return -EOPNOTSUPP;
-        r = take_number(&line, "inode", UINT64_MAX, &inode);
-        if (r < 0)
-                return r;
-        r = take_fingerprint(&line, &m.fingerprint);
-        if (r < 0)
-                return r;
-        r = take_word(&line, "label", files_state_from_string, &label);
-        if (r < 0)
-                return r;
-        r = take_word(&line, "tainted", yes_or_no, &tainted);
-        if (r < 0)
-                return r;
-        r = take_word(&line, "ownership", files_state_from_string, &ownership);
-        if (r < 0)
-                return r;
-        r = take_number(&line, "gid", GID_NONE - 1, &gid);
-        if (r < 0)
-                return r;
-        r = take_context(line, &m.context);
-        if (r < 0)
-                return r;
-
+        if (found < KEYS || parse_number(values[INODE], UINT64_MAX, &inode) < 0 ||
+            fingerprint_from_string(values[FINGERPRINT], &m.fingerprint) < 0 ||
+            parse_number(values[GID], GID_NONE - 1, &gid) < 0)
+                return -EBADMSG;
+        label = files_state_from_string(values[LABEL]);
+        ownership = files_state_from_string(values[OWNERSHIP]);
+        m.tainted = streq(values[TAINTED], "yes");
+        if (label < 0 || ownership < 0 || (!m.tainted && !streq(values[TAINTED], "no")))
+                return -EBADMSG;
+        if (!isempty(values[CONTEXT])) {
+                r = context_canonicalize(values[CONTEXT], &m.context, &ignored);
+                if (r < 0)
+                        return r;
+                if (r > 0 || !streq(m.context, values[CONTEXT]))
+                        return -EBADMSG;
+        }
         m.inode = inode;
         m.label_state = (FilesState) label;
-        m.tainted = tainted;
         m.ownership_state = (FilesState) ownership;
         m.gid = (gid_t) gid;
         if (!mark_is_consistent(&m))
                 return -EBADMSG;
         *ret = TAKE_STRUCT(m);
         return 0;
-}
-
-int mark_parse(const char *text, size_t n, Mark *ret) {
-        _cleanup_free_ char *line = NULL;
-
-        if (n == 0 || n > MARK_MAX || memchr(text, '\0', n))
-                return -EBADMSG;
-        line = strndup(text, n);
-        if (!line)
-                return -ENOMEM;
-        return parse_line(line, ret);
 }
 
 static bool reset_labels(Mark *m) {

@@ -19,7 +19,7 @@ static int bad_option(Failure *f, const char *option, const char *why) {
 }
 
 /* Accepts LABEL and "LABEL", the form in which kubelet passes it to CSI drivers. */
-static int take_context(const char *value, MountOptions *o, Failure *f) {
+static int take_context_option(const char *value, MountOptions *o, Failure *f) {
         _cleanup_free_ char *bare = NULL, *canonical = NULL;
         size_t n = strlen(value);
         int r;
@@ -75,7 +75,7 @@ static int take_option(const char *option, MountOptions *o, Failure *f) {
 
         context = startswith(option, "context=");
         if (context)
-                return take_context(context, o, f);
+                return take_context_option(context, o, f);
         if (option_is_label(option))
                 return bad_option(f, option,
                                   "sets labels: pass the context as \"SELinuxContext\" or \"SELinuxLevel\" instead.");
@@ -191,7 +191,7 @@ int mount_options_add(char ***options, char *const *more) {
 }
 
 /* wanted is compared as text: file systems may take a leading zero for an octal number. */
-static int check_group(char *const *options, const FileSystem *fs, const char *wanted, Failure *f) {
+static int check_group_option(char *const *options, const FileSystem *fs, const char *wanted, Failure *f) {
         if (!strv_contains(fs->group_options, "gid="))
                 return failure_set(
                         f, FAILURE_INVALID_OPTION,
@@ -222,7 +222,7 @@ int mount_options_add_group(char ***options, const FileSystem *fs, gid_t gid, Fa
 
         if (!wanted)
                 return -ENOMEM;
-        r = check_group(*options, fs, wanted, f);
+        r = check_group_option(*options, fs, wanted, f);
         if (r != 0)
                 return r;
 

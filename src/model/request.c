@@ -157,7 +157,7 @@ static int source_validate(const Request *q, const Settings *settings, Failure *
 }
 
 /* Replaces what is given by its canonical form. */
-static int canonicalize(char **s, int (*to_canonical)(const char *, char **, Failure *), Failure *f) {
+static int canonicalize_text(char **s, int (*to_canonical)(const char *, char **, Failure *), Failure *f) {
         char *canonical;
         int r;
 
@@ -183,18 +183,19 @@ static int context_validate(Request *q, Failure *f) {
                                 f, FAILURE_INVALID_CONTEXT,
                                 "Option \"%s\" is malformed: it may contain letters, digits, '_', '.' and '-'.",
                                 names[i].option);
-        r = canonicalize(&q->level, level_canonicalize, f);
+        r = canonicalize_text(&q->level, level_canonicalize, f);
         if (r != 0)
                 return r;
         if (q->context && (q->user || q->role || q->type || q->level))
                 return failure_set(
                         f, FAILURE_INVALID_OPTION,
                         "\"SELinuxContext\" can't be combined with \"SELinuxUser\", \"SELinuxRole\", \"SELinuxType\" or \"SELinuxLevel\": pass one or the others.");
-        return canonicalize(&q->context, context_canonicalize, f);
+        return canonicalize_text(&q->context, context_canonicalize, f);
 }
 
 /* Whether a part of the context is the one the request names, if it names one. */
-static int agrees(const char *context, ContextPart part, const char *wanted, const char *name, Failure *f) {
+static int check_context_part(const char *context, ContextPart part, const char *wanted, const char *name,
+                              Failure *f) {
         _cleanup_free_ char *actual = context_part(context, part);
 
         if (!actual)
@@ -205,38 +206,6 @@ static int agrees(const char *context, ContextPart part, const char *wanted, con
                            name, isempty(actual) ? "(none)" : actual, wanted);
 }
 
-/* The context that kubelet put among the mount options counts as if given as SELinuxContext. */
-static int context_from_options(Request *q, MountOptions *o, Failure *f) {
-        int r;
-
-        if (!o->context)
-                return 0;
-        if (q->context && !streq(q->context, o->context))
-                return failure_set(f, FAILURE_INCOMPATIBLE,
-                                   "The mount options specify context %s, the request %s: pass one.", o->context,
-                                   q->context);
-        r = agrees(o->context, CONTEXT_USER, q->user, "user", f);
-        if (r != 0)
-                return r;
-        r = agrees(o->context, CONTEXT_LEVEL, q->level, "level", f);
-        if (r != 0)
-                return r;
-
-        free(q->context);
-        q->context = TAKE_PTR(o->context);
-        q->user = (free(q->user), NULL);
-        q->role = (free(q->role), NULL);
-        q->type = (free(q->type), NULL);
-        q->level = (free(q->level), NULL);
-        /* kubelet passes it only when it has decided so; what the request says explicitly still counts
-         * more. */
-        if (q->policy < 0)
-                q->policy = RELABEL_ON_VOLUME_MOUNT;
-        if (q->selinux_mount_supported < 0)
-                q->selinux_mount_supported = 1;
-        return 0;
-}
-
 static int options_validate(Request *q, const Settings *settings, Failure *f) {
         _cleanup_(mount_options_done) MountOptions o = { 0 };
         int r;
@@ -244,9 +213,31 @@ static int options_validate(Request *q, const Settings *settings, Failure *f) {
         r = mount_options_parse(q->mount_options, &o, f);
         if (r != 0)
                 return r;
-        r = context_from_options(q, &o, f);
-        if (r != 0)
-                return r;
+        /* The context that kubelet put among the mount options counts as if given as SELinuxContext. */
+        if (o.context) {
+                if (q->context && !streq(q->context, o.context))
+                        return failure_set(f, FAILURE_INCOMPATIBLE,
+                                           "The mount options specify context %s, the request %s: pass one.",
+                                           o.context, q->context);
+                r = check_context_part(o.context, CONTEXT_USER, q->user, "user", f);
+                if (r != 0)
+                        return r;
+                r = check_context_part(o.context, CONTEXT_LEVEL, q->level, "level", f);
+                if (r != 0)
+                        return r;
+                free(q->context);
+                q->context = TAKE_PTR(o.context);
+                q->user = (free(q->user), NULL);
+                q->role = (free(q->role), NULL);
+                q->type = (free(q->type), NULL);
+                q->level = (free(q->level), NULL);
+                /* kubelet passes it only when it has decided so; what the request says explicitly still counts
+                 * more. */
+                if (q->policy < 0)
+                        q->policy = RELABEL_ON_VOLUME_MOUNT;
+                if (q->selinux_mount_supported < 0)
+                        q->selinux_mount_supported = 1;
+        }
         if (q->fs_type) {
                 r = mount_options_check(o.options, settings, settings_file_system(settings, q->fs_type), f);
                 if (r != 0)
@@ -264,26 +255,6 @@ int walk_options_validate(const WalkOptions *w, Failure *f) {
                 return failure_set(f, FAILURE_INVALID_OPTION,
                                    "Option \"MaxEntriesPerSecond\" is %" PRIu64 ", more than %i; 0 sets no limit.",
                                    w->entries_per_sec, WALK_ENTRIES_PER_SEC_MAX);
-        return 0;
-}
-
-static int defaults_fill(Request *q, const Settings *settings, Failure *f) {
-        int r;
-
-        if (!q->volume_type) {
-                r = free_and_strdup(&q->volume_type, "csi");
-                if (r < 0)
-                        return r;
-        }
-        if (!q->holder) {
-                r = free_and_strdup(&q->holder, q->target);
-                if (r < 0)
-                        return r;
-        }
-        if (!settings_volume_type(settings, q->volume_type))
-                return refuse(
-                        f, FAILURE_INVALID_OPTION, q->volume_type,
-                        "Volume type '%1$s' is unknown. To add it, write a section [VolumeType %1$s] " SETTINGS_REMEDY);
         return 0;
 }
 
@@ -323,7 +294,22 @@ int request_validate(Request *q, const Settings *settings, Failure *f) {
         r = walk_options_validate(&q->walk, f);
         if (r != 0)
                 return r;
-        return defaults_fill(q, settings, f);
+
+        if (!q->volume_type) {
+                r = free_and_strdup(&q->volume_type, "csi");
+                if (r < 0)
+                        return r;
+        }
+        if (!q->holder) {
+                r = free_and_strdup(&q->holder, q->target);
+                if (r < 0)
+                        return r;
+        }
+        if (!settings_volume_type(settings, q->volume_type))
+                return refuse(
+                        f, FAILURE_INVALID_OPTION, q->volume_type,
+                        "Volume type '%1$s' is unknown. To add it, write a section [VolumeType %1$s] " SETTINGS_REMEDY);
+        return 0;
 }
 
 bool request_equal(const Request *a, const Request *b) {

@@ -94,7 +94,7 @@ static int read_seconds(const char *value, void *target) {
         return 0;
 }
 
-static int read_words(const char *value, void *target) {
+static int read_word_list(const char *value, void *target) {
         char **words;
         int r;
 
@@ -110,17 +110,17 @@ static int read_group_options(const char *value, void *target) {
         char ***options = target;
         int r;
 
-        r = read_words(value, target);
+        r = read_word_list(value, target);
         if (r < 0)
                 return r;
         return strv_length(*options) == 0 || strv_contains(*options, "gid=") ? 0 : -EINVAL;
 }
 
-static int read_roots(const char *value, void *target) {
+static int read_root_list(const char *value, void *target) {
         char ***roots = target;
         int r;
 
-        r = read_words(value, target);
+        r = read_word_list(value, target);
         if (r < 0)
                 return r;
         STRV_FOREACH (root, *roots)
@@ -133,7 +133,7 @@ static int read_type_names(const char *value, void *target) {
         char ***types = target;
         int r;
 
-        r = read_words(value, target);
+        r = read_word_list(value, target);
         if (r < 0)
                 return r;
         STRV_FOREACH (type, *types)
@@ -142,7 +142,7 @@ static int read_type_names(const char *value, void *target) {
         return 0;
 }
 
-static int read_path(const char *value, void *target) {
+static int read_file_path(const char *value, void *target) {
         if (isempty(value))
                 return free_and_strdup(target, NULL);
         if (!path_is_normalized(value))
@@ -191,9 +191,9 @@ static const char *describe_form(Reader reader) {
                 { read_source_kind, "use block, network or none" },
                 { read_seconds, "use a number of seconds, 1 to 3600" },
                 { read_group_options, "use mount options, with gid= among them" },
-                { read_roots, "use absolute paths other than / without '.', '..' and extra slashes" },
+                { read_root_list, "use absolute paths other than / without '.', '..' and extra slashes" },
                 { read_type_names, "use SELinux types" },
-                { read_path, "use an absolute path without '.', '..' and extra slashes" },
+                { read_file_path, "use an absolute path without '.', '..' and extra slashes" },
         };
 
         for (size_t i = 0; i < ELEMENTSOF(forms); i++)
@@ -292,8 +292,8 @@ static int read_file_system(const Config *config, const char *section, const cha
         const Key keys[] = {
                 { "Source", read_source_kind, &fs->source },
                 { "Labels", read_bool, &fs->labels },
-                { "MountOptions", read_words, &fs->options },
-                { "ContextOptions", read_words, &fs->context_options },
+                { "MountOptions", read_word_list, &fs->options },
+                { "ContextOptions", read_word_list, &fs->context_options },
                 { "GroupOptions", read_group_options, &fs->group_options },
         };
         return read_section(config, section, keys, ELEMENTSOF(keys), f);
@@ -307,16 +307,16 @@ static int read_any_section(const Config *config, const char *section, Settings 
                 { "DefaultRelabelPolicy", read_relabel_policy, &s->default_policy },
                 { "DefaultFSGroupChangePolicy", read_fs_group_change_policy, &s->default_fs_group_change_policy },
                 { "JobTimeoutSec", read_seconds, &s->job_timeout_usec },
-                { "MetricsTextfile", read_path, &s->metrics_textfile },
+                { "MetricsTextfile", read_file_path, &s->metrics_textfile },
         };
         const Key worker[] = {
-                { "TargetRoots", read_roots, &s->target_roots },
-                { "SourceRoots", read_roots, &s->source_roots },
-                { "ForeignRoots", read_roots, &s->foreign_roots },
+                { "TargetRoots", read_root_list, &s->target_roots },
+                { "SourceRoots", read_root_list, &s->source_roots },
+                { "ForeignRoots", read_root_list, &s->foreign_roots },
                 { "ImagesOfOthers", read_bool, &s->images_of_others },
                 { "LabelTypes", read_type_names, &s->label_types },
                 { "IOSchedulingClass", read_io_class, &s->io_class },
-                { "MountOptions", read_words, &s->common_options },
+                { "MountOptions", read_word_list, &s->common_options },
         };
         const char *name;
 
