@@ -8,7 +8,7 @@
 #include "flexvolume/volume-options.h"
 
 /* Takes the capabilities over. Returns the exit status. */
-static int answer(const char *status, const char *message, json_t *capabilities) {
+static int print_answer(const char *status, const char *message, json_t *capabilities) {
         _cleanup_json_ json_t *object =
                 json_pack("{s:s, s:s*, s:o*}", "status", status, "message", message, "capabilities", capabilities);
         _cleanup_free_ char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
@@ -21,13 +21,14 @@ static int answer(const char *status, const char *message, json_t *capabilities)
 }
 
 /* What can go wrong has one way out: a reason, which the pod's event shows. Returns 1, or -ENOMEM. */
-static int refuse(const sd_bus_error *error, char **ret_why) {
+static int explain_refusal(const sd_bus_error *error, char **ret_why) {
         *ret_why = explain_error("", error->name, strempty(error->message));
         return *ret_why ? 1 : -ENOMEM;
 }
 
-static int call(const OptionValue values[static REQUEST_OPTIONS], sd_bus_message **ret, sd_bus_error *error,
-                const char *method, const char *types, const char *first, const char *second, const char *third) {
+static int call_method(const OptionValue values[static REQUEST_OPTIONS], sd_bus_message **ret, sd_bus_error *error,
+                       const char *method, const char *types, const char *first, const char *second,
+                       const char *third) {
         _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
         int r;
 
@@ -43,10 +44,10 @@ static int unmount_volume(char **arguments, char **ret_why) {
         int r;
 
         /* Kubelet passes no volume; without one it is the one that is mounted there. */
-        r = call(none, NULL, &error, "UnmountVolume", "ss", "", arguments[0], NULL);
+        r = call_method(none, NULL, &error, "UnmountVolume", "ss", "", arguments[0], NULL);
         if (explain_is_outside(error.name))
                 return 0;
-        return r < 0 ? refuse(&error, ret_why) : 0;
+        return r < 0 ? explain_refusal(&error, ret_why) : 0;
 }
 
 /* The answer to init has switched relabeling by the runtime off, for all volumes of the driver. */
@@ -71,9 +72,9 @@ static int mount_volume(char **arguments, char **ret_why) {
         r = volume_options_parse(arguments[1], &o, ret_why);
         if (r != 0)
                 return r;
-        r = call(o.values, &reply, &error, "MountVolume", "sss", o.volume, o.source, arguments[0]);
+        r = call_method(o.values, &reply, &error, "MountVolume", "sss", o.volume, o.source, arguments[0]);
         if (r < 0)
-                return refuse(&error, ret_why);
+                return explain_refusal(&error, ret_why);
         r = sd_bus_message_read(reply, "ss", &context, &flag);
         if (r < 0)
                 return r;
@@ -81,34 +82,36 @@ static int mount_volume(char **arguments, char **ret_why) {
 }
 
 /* By default kubelet attaches, relabels, gives all files to the pod's group and resizes: rather no driver than that. */
-static int init(void) {
+static int answer_init(void) {
         json_t *capabilities = json_pack("{s:b, s:b, s:b, s:b, s:b}", "attach", 0, "selinuxRelabel", 0, "fsGroup", 0,
                                          "supportsMetrics", 1, "requiresFSResize", 0);
 
-        return capabilities ? answer("Success", NULL, capabilities) : answer("Failure", strerror(ENOMEM), NULL);
+        return capabilities ? print_answer("Success", NULL, capabilities)
+                            : print_answer("Failure", strerror(ENOMEM), NULL);
 }
 
-static int run(const char *usage, int (*function)(char **arguments, char **ret_why), char **arguments) {
+static int answer_call(const char *usage, int (*function)(char **arguments, char **ret_why), char **arguments) {
         _cleanup_free_ char *why = NULL;
         int r;
 
         if (!arguments)
-                return answer("Failure", usage, NULL);
+                return print_answer("Failure", usage, NULL);
         r = function(arguments, &why);
         if (r < 0)
-                return answer("Failure", strerror(-r), NULL);
-        return r == 0 ? answer("Success", NULL, NULL) : answer("Failure", why, NULL);
+                return print_answer("Failure", strerror(-r), NULL);
+        return r == 0 ? print_answer("Success", NULL, NULL) : print_answer("Failure", why, NULL);
 }
 
 int main(int argc, char **argv) {
         const char *word = argc > 1 ? argv[1] : "";
 
         if (streq(word, "init"))
-                return init();
+                return answer_init();
         if (streq(word, "mount"))
-                return run("Usage: volume mount DIRECTORY OPTIONS", mount_volume, argc == 4 ? argv + 2 : NULL);
+                return answer_call("Usage: volume mount DIRECTORY OPTIONS", mount_volume,
+                                   argc == 4 ? argv + 2 : NULL);
         if (streq(word, "unmount"))
-                return run("Usage: volume unmount DIRECTORY", unmount_volume, argc == 3 ? argv + 2 : NULL);
+                return answer_call("Usage: volume unmount DIRECTORY", unmount_volume, argc == 3 ? argv + 2 : NULL);
         /* Kubelet remembers that, and does without. */
-        return answer("Not supported", "This driver has init, mount and unmount.", NULL);
+        return print_answer("Not supported", "This driver has init, mount and unmount.", NULL);
 }

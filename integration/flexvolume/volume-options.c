@@ -9,7 +9,7 @@
 /* As long as a message can show it. */
 enum { SHOWN_MAX = 200 };
 
-static int refuse(char **ret_why, char *why) {
+static int refuse_options(char **ret_why, char *why) {
         if (!why)
                 return -ENOMEM;
         *ret_why = why;
@@ -27,10 +27,10 @@ static int set_value(VolumeOptions *o, const char *name, RequestOptionId id, con
         expected = value_expected(id);
         if (!escaped || !expected)
                 return -ENOMEM;
-        return refuse(ret_why, strdup_printf("Option %s: '%s' must be %s.", name, escaped, expected));
+        return refuse_options(ret_why, strdup_printf("Option %s: '%s' must be %s.", name, escaped, expected));
 }
 
-static const char *find(const VolumeOptions *o, const char *key) {
+static const char *find_text(const VolumeOptions *o, const char *key) {
         const char *value = json_string_value(json_object_get(o->json, key));
 
         return isempty(value) ? NULL : value;
@@ -39,7 +39,7 @@ static const char *find(const VolumeOptions *o, const char *key) {
 /* By its name, for whom it blocks: the UID is in the target, which selvold names, too. A pod's name may be
  * longer than a holder's. */
 static int find_holder(VolumeOptions *o) {
-        const char *namespace = find(o, KUBELET "pod.namespace"), *pod = find(o, KUBELET "pod.name");
+        const char *namespace = find_text(o, KUBELET "pod.namespace"), *pod = find_text(o, KUBELET "pod.name");
 
         if (!pod)
                 return 0;
@@ -62,11 +62,11 @@ static int read_kubelet(VolumeOptions *o, char **ret_why) {
         };
         int r;
 
-        o->volume = find(o, KUBELET "pvOrVolumeName");
-        if (streq_ptr(find(o, KUBELET "readwrite"), "ro"))
+        o->volume = find_text(o, KUBELET "pvOrVolumeName");
+        if (streq_ptr(find_text(o, KUBELET "readwrite"), "ro"))
                 o->values[OPTION_READ_ONLY] = (OptionValue){ .set = true, .number = true };
         for (size_t i = 0; i < ELEMENTSOF(keys); i++) {
-                const char *value = find(o, keys[i].key);
+                const char *value = find_text(o, keys[i].key);
 
                 if (!value)
                         continue;
@@ -88,7 +88,8 @@ static int read_own(VolumeOptions *o, const char *name, const char *value, char 
         }
         if (streq(name, "device") || streq(name, "source")) {
                 if (o->source)
-                        return refuse(ret_why, strdup("Options device and source mean the same: pass one of them."));
+                        return refuse_options(ret_why,
+                                              strdup("Options device and source mean the same: pass one of them."));
                 o->source = value;
                 return 0;
         }
@@ -98,7 +99,7 @@ static int read_own(VolumeOptions *o, const char *name, const char *value, char 
         escaped = string_escape(name, SHOWN_MAX);
         if (!escaped)
                 return -ENOMEM;
-        return refuse(
+        return refuse_options(
                 ret_why,
                 strdup_printf("Unknown option '%s' of the volume: selvol-flexvolume(8) has all of them.", escaped));
 }
@@ -112,14 +113,15 @@ static int check_string(const char *name, const json_t *value, char **ret_why) {
         if (!escaped)
                 return -ENOMEM;
         if (!json_is_string(value))
-                return refuse(ret_why, strdup_printf("Option '%s' is not a string.", escaped));
-        return refuse(ret_why, strdup_printf("Option '%s' has a noncharacter of Unicode, which D-Bus does not take.",
-                                             escaped));
+                return refuse_options(ret_why, strdup_printf("Option '%s' is not a string.", escaped));
+        return refuse_options(
+                ret_why,
+                strdup_printf("Option '%s' has a noncharacter of Unicode, which D-Bus does not take.", escaped));
 }
 
 /* Kubelet has no file relabeled for this driver, so what selvold can't mount with the label it has to
  * relabel itself. */
-static void set_defaults(VolumeOptions *o) {
+static void set_kubelet_defaults(VolumeOptions *o) {
         static const struct {
                 RequestOptionId id;
                 OptionValue value;
@@ -142,7 +144,7 @@ int volume_options_parse(const char *text, VolumeOptions *ret, char **ret_why) {
         int r;
 
         if (!json_is_object(o.json))
-                return refuse(ret_why, strdup("The options of the volume are not one JSON object."));
+                return refuse_options(ret_why, strdup("The options of the volume are not one JSON object."));
         json_object_foreach (o.json, name, value) {
                 r = check_string(name, value, ret_why);
                 if (r != 0)
@@ -159,13 +161,13 @@ int volume_options_parse(const char *text, VolumeOptions *ret, char **ret_why) {
                         return r;
         }
         if (!o.volume)
-                return refuse(ret_why,
-                              strdup("Option volume is missing, and kubelet has passed no name of the volume."));
+                return refuse_options(
+                        ret_why, strdup("Option volume is missing, and kubelet has passed no name of the volume."));
         if (!o.source)
-                return refuse(
+                return refuse_options(
                         ret_why,
                         strdup("Option device is missing: pass the device or the image that the volume is on."));
-        set_defaults(&o);
+        set_kubelet_defaults(&o);
         *ret = TAKE_STRUCT(o);
         return 0;
 }

@@ -18,7 +18,7 @@ typedef struct Switches {
         bool fake, verbose;
 } Switches;
 
-static void on_signal(int signal_number) {
+static void end_on_signal(int signal_number) {
         static const char text[] = PROGRAM
                 ": Interrupted. selvold goes on with what it has begun: the same command collects the result, 'selvolctl jobs' shows it.\n";
 
@@ -161,45 +161,38 @@ static int run_mount(const MountRequest *q, const char *type, bool verbose) {
         return report_mounted(q, reply, verbose);
 }
 
-static int read_switch(MountRequest *q, Switches *s, int c) {
-        int r;
-
-        switch (c) {
-        case 'f':
-                s->fake = true;
-                return 0;
-        case 'v':
-                s->verbose = true;
-                return 0;
-        case 'n': /* there is no mtab */
-        case 's': /* which options there are only selvold knows */
-                return 0;
-        case 't':
-                s->type = optarg;
-                return 0;
-        case 'o':
-                r = parse_mount_options(optarg, &q->options);
-                return r == 0 || r == -ENOMEM
-                               ? r
-                               : report(MOUNT_USAGE, "A double quote in the options has no end: %s", optarg);
-        case 'N':
-                return report(
-                        MOUNT_USAGE,
-                        "-N is not possible: selvold mounts in the mount namespace of the host. Leave it out, or mount without selvol.");
-        default:
-                return report(MOUNT_USAGE, USAGE);
-        }
-}
-
 static int read_arguments(int argc, char **argv, MountRequest *q, Switches *s) {
         int c, r;
 
         opterr = 0;
-        while ((c = getopt(argc, argv, "fnsvN:o:t:")) >= 0) {
-                r = read_switch(q, s, c);
-                if (r != 0)
-                        return r;
-        }
+        while ((c = getopt(argc, argv, "fnsvN:o:t:")) >= 0)
+                switch (c) {
+                case 'f':
+                        s->fake = true;
+                        break;
+                case 'v':
+                        s->verbose = true;
+                        break;
+                case 'n': /* there is no mtab */
+                case 's': /* which options there are only selvold knows */
+                        break;
+                case 't':
+                        s->type = optarg;
+                        break;
+                case 'o':
+                        r = parse_mount_options(optarg, &q->options);
+                        if (r == -ENOMEM)
+                                return r;
+                        if (r != 0)
+                                return report(MOUNT_USAGE, "A double quote in the options has no end: %s", optarg);
+                        break;
+                case 'N':
+                        return report(
+                                MOUNT_USAGE,
+                                "-N is not possible: selvold mounts in the mount namespace of the host. Leave it out, or mount without selvol.");
+                default:
+                        return report(MOUNT_USAGE, USAGE);
+                }
         if (argc - optind != 2)
                 return report(MOUNT_USAGE, USAGE);
         q->source = argv[optind];
@@ -207,7 +200,7 @@ static int read_arguments(int argc, char **argv, MountRequest *q, Switches *s) {
         return mount_request_read(q, s->type);
 }
 
-static int run(int argc, char **argv) {
+static int run_helper(int argc, char **argv) {
         _cleanup_(mount_request_done) MountRequest q = { 0 };
         Switches s = { .type = "selvol" };
         int r;
@@ -224,11 +217,11 @@ static int run(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-        const struct sigaction interrupt = { .sa_handler = on_signal };
+        const struct sigaction interrupt = { .sa_handler = end_on_signal };
         int r;
 
         (void) sigaction(SIGINT, &interrupt, NULL);
         (void) sigaction(SIGTERM, &interrupt, NULL);
-        r = run(argc, argv);
+        r = run_helper(argc, argv);
         return r < 0 ? report(MOUNT_SYSTEM, "%s", strerror(-r)) : r;
 }

@@ -42,7 +42,7 @@ static bool is_for_mount(const char *name) {
         return startswith(name, "x-") || startswith(name, "X-");
 }
 
-static int read_option(MountRequest *q, RequestOptionId id, const char *name, const char *value) {
+static int read_helper_option(MountRequest *q, RequestOptionId id, const char *name, const char *value) {
         _cleanup_free_ char *expected = NULL;
         int r;
 
@@ -104,7 +104,7 @@ static char *cut_value(char *word) {
         return value;
 }
 
-static int read_word(MountRequest *q, const char *option, char *word) {
+static int read_mount_word(MountRequest *q, const char *option, char *word) {
         const char *value = cut_value(word);
         RequestOptionId id;
 
@@ -127,10 +127,10 @@ static int read_word(MountRequest *q, const char *option, char *word) {
         id = option_find(word, METHOD_MOUNT);
         if (id == REQUEST_OPTIONS || id == OPTION_MOUNT_OPTIONS)
                 return add_mount_option(q, option);
-        return read_option(q, id, word, value);
+        return read_helper_option(q, id, word, value);
 }
 
-static int set_defaults(MountRequest *q, const char *type) {
+static int set_mount_defaults(MountRequest *q, const char *type) {
         const char *fs_type = strchr(strempty(type), '.');
         _cleanup_failure_ Failure ignored = { 0 };
         int r;
@@ -157,7 +157,7 @@ int mount_request_read(MountRequest *q, const char *type) {
         if (r < 0)
                 return r;
         for (size_t i = 0; q->words && q->words[i]; i++) {
-                r = read_word(q, q->options[i], q->words[i]);
+                r = read_mount_word(q, q->options[i], q->words[i]);
                 if (r != 0)
                         return r;
         }
@@ -170,5 +170,5 @@ int mount_request_read(MountRequest *q, const char *type) {
                 return report(MOUNT_USAGE,
                               "Source, directory, type and volume have to be UTF-8: '%s' at '%s', volume=%s.",
                               q->source, q->target, q->volume);
-        return set_defaults(q, type);
+        return set_mount_defaults(q, type);
 }

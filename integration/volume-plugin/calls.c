@@ -9,14 +9,14 @@
 #define GO_ON \
         "It goes on, see 'selvolctl jobs'. Try again later, or raise the time limits as selvol-volume-plugin(8) says."
 
-static int refuse_as(const char *name, const char *message, Failure *f) {
+static int refuse_call_as(const char *name, const char *message, Failure *f) {
         _cleanup_free_ char *text = explain_error("", name, strempty(message));
 
         return text ? failure_set(f, FAILURE_MOUNT_FAILED, "%s", text) : -ENOMEM;
 }
 
-static int refuse(const sd_bus_error *error, Failure *f) {
-        return refuse_as(error->name, error->message, f);
+static int refuse_call(const sd_bus_error *error, Failure *f) {
+        return refuse_call_as(error->name, error->message, f);
 }
 
 /* What it takes is taken from the time for the call. */
@@ -92,7 +92,7 @@ static int check_plan(sd_bus_message *reply, Failure *f) {
                 return r;
         /* A volume that can never be mounted as it is, whoever uses it. */
         if (name && failure_is_of_caller(failure_kind_from_string(name)) && !streq(name, "InvalidTarget"))
-                return refuse_as(name, message, f);
+                return refuse_call_as(name, message, f);
         return 0;
 }
 
@@ -104,11 +104,11 @@ int call_plan(const VolumeOptions *o, const char *target, uint64_t timeout_usec,
 
         r = open_bus(timeout_usec, &bus, &error);
         if (r < 0)
-                return refuse(&error, f);
+                return refuse_call(&error, f);
         r = call_manager(bus, o->values, 0, &reply, &error, "PlanVolume", "sss", o->volume, o->source, target);
         if (has_timed_out(&error))
                 return refuse_late(timeout_usec, f);
-        return r < 0 ? refuse(&error, f) : check_plan(reply, f);
+        return r < 0 ? refuse_call(&error, f) : check_plan(reply, f);
 }
 
 int call_mount(const VolumeOptions *o, const char *target, uint64_t timeout_usec, Failure *f) {
@@ -118,11 +118,11 @@ int call_mount(const VolumeOptions *o, const char *target, uint64_t timeout_usec
 
         r = open_bus(timeout_usec, &bus, &error);
         if (r < 0)
-                return refuse(&error, f);
+                return refuse_call(&error, f);
         r = call_manager(bus, o->values, 0, NULL, &error, "MountVolume", "sss", o->volume, o->source, target);
         if (has_timed_out(&error))
                 return refuse_for_now(bus, o->volume, f);
-        return r < 0 ? refuse(&error, f) : 0;
+        return r < 0 ? refuse_call(&error, f) : 0;
 }
 
 int call_unmount(const char *target, uint64_t timeout_usec, Failure *f) {
@@ -133,49 +133,46 @@ int call_unmount(const char *target, uint64_t timeout_usec, Failure *f) {
 
         r = open_bus(timeout_usec, &bus, &error);
         if (r < 0)
-                return refuse(&error, f);
+                return refuse_call(&error, f);
         r = call_manager(bus, none, 0, NULL, &error, "UnmountVolume", "ss", "", target);
         if (has_timed_out(&error))
                 return failure_set(f, FAILURE_TIMED_OUT, "%s is not unmounted yet. " GO_ON, target);
         if (explain_is_outside(error.name))
                 return 0;
-        return r < 0 ? refuse(&error, f) : 0;
+        return r < 0 ? refuse_call(&error, f) : 0;
 }
 
-/* What is being mounted there has a holder, too. */
-static int read_holders(sd_bus_message *m, const char *target, bool *ret_mounted) {
+static int look_at_holders(sd_bus *bus, const char *path, const char *target, bool *ret_mounted, Failure *f) {
+        _cleanup_error_ sd_bus_error error = SD_BUS_ERROR_NULL;
+        _cleanup_message_ sd_bus_message *holders = NULL;
         bool mounted = false;
         int r;
 
-        r = sd_bus_message_enter_container(m, 'a', "a{sv}");
+        r = sd_bus_get_property(bus, BUS_NAME, path, VOLUME_INTERFACE, "Holders", &error, &holders, "aa{sv}");
+        /* Nobody holds the volume any more if it has gone meanwhile. */
+        if (sd_bus_error_has_name(&error, SD_BUS_ERROR_UNKNOWN_OBJECT)) {
+                *ret_mounted = false;
+                return 0;
+        }
+        if (r < 0)
+                return refuse_call(&error, f);
+        r = sd_bus_message_enter_container(holders, 'a', "a{sv}");
         if (r < 0)
                 return r;
         for (;;) {
                 const char *at = "", *state = "";
                 const StringMember members[] = { { "Target", &at }, { "State", &state } };
 
-                r = call_read_strings(m, members, ELEMENTSOF(members));
-                if (r <= 0)
+                r = call_read_strings(holders, members, ELEMENTSOF(members));
+                if (r < 0)
+                        return r;
+                if (r == 0)
                         break;
+                /* A volume that is still being mounted at the target has a holder, too. */
                 mounted = mounted || (streq(at, target) && streq(state, "mounted"));
         }
-        if (r == 0)
-                *ret_mounted = mounted;
-        return r;
-}
-
-/* Nobody holds it any more if it has gone meanwhile. */
-static int look_at_holders(sd_bus *bus, const char *path, const char *target, bool *ret_mounted, Failure *f) {
-        _cleanup_error_ sd_bus_error error = SD_BUS_ERROR_NULL;
-        _cleanup_message_ sd_bus_message *holders = NULL;
-        int r;
-
-        r = sd_bus_get_property(bus, BUS_NAME, path, VOLUME_INTERFACE, "Holders", &error, &holders, "aa{sv}");
-        if (sd_bus_error_has_name(&error, SD_BUS_ERROR_UNKNOWN_OBJECT)) {
-                *ret_mounted = false;
-                return 0;
-        }
-        return r < 0 ? refuse(&error, f) : read_holders(holders, target, ret_mounted);
+        *ret_mounted = mounted;
+        return 0;
 }
 
 int call_is_mounted(const char *target, uint64_t timeout_usec, bool *ret, Failure *f) {
@@ -187,7 +184,7 @@ int call_is_mounted(const char *target, uint64_t timeout_usec, bool *ret, Failur
 
         r = open_bus(timeout_usec, &bus, &error);
         if (r < 0)
-                return refuse(&error, f);
+                return refuse_call(&error, f);
         r = sd_bus_call_method(bus, BUS_NAME, MANAGER_PATH, MANAGER_INTERFACE, "GetVolumeByTarget", &error, &volume,
                                "s", target);
         if (has_timed_out(&error))
@@ -197,7 +194,7 @@ int call_is_mounted(const char *target, uint64_t timeout_usec, bool *ret, Failur
                 return 0;
         }
         if (r < 0)
-                return refuse(&error, f);
+                return refuse_call(&error, f);
         r = sd_bus_message_read(volume, "o", &path);
         return r < 0 ? r : look_at_holders(bus, path, target, ret, f);
 }

@@ -22,7 +22,7 @@ typedef struct Arguments {
         uint64_t timeout_usec;
 } Arguments;
 
-static void print_help(void) {
+static void print_plugin_help(void) {
         printf("selvol-volume-plugin [OPTION...] RECORDS TARGETS\n\n"
                "Mounts volumes of podman with selvold. It is started by selvol-volume-plugin.socket, see\n"
                "selvol-volume-plugin(8). RECORDS is the directory of what it remembers, TARGETS the one where\n"
@@ -32,7 +32,7 @@ static void print_help(void) {
 }
 
 /* Returns 0 to go on, 1 to end with success. */
-static int parse_arguments(int argc, char *argv[], Arguments *a) {
+static int parse_plugin_arguments(int argc, char *argv[], Arguments *a) {
         enum { ARG_TIMEOUT = 256, ARG_VERSION, ARG_HELP };
         static const struct option options[] = {
                 { "timeout", required_argument, NULL, ARG_TIMEOUT },
@@ -52,7 +52,7 @@ static int parse_arguments(int argc, char *argv[], Arguments *a) {
                         printf("selvol-volume-plugin %s\n", SELVOL_VERSION);
                         return 1;
                 case ARG_HELP:
-                        print_help();
+                        print_plugin_help();
                         return 1;
                 default:
                         return -EINVAL;
@@ -65,7 +65,7 @@ static int parse_arguments(int argc, char *argv[], Arguments *a) {
 }
 
 /* Returns the listening socket that systemd has passed, or a negative errno. */
-static int take_socket(void) {
+static int take_plugin_socket(void) {
         int n = sd_listen_fds(1);
 
         if (n != 1 || sd_is_socket(SD_LISTEN_FDS_START, AF_UNIX, SOCK_STREAM, 1) <= 0)
@@ -84,7 +84,7 @@ static int open_directory(const char *path) {
         return fd < 0 ? log_error_errno(-errno, "Failed to open %s: %m", path) : fd;
 }
 
-static int run(const Arguments *a) {
+static int run_plugin(const Arguments *a) {
         _cleanup_close_ int records = open_directory(a->records), targets = open_directory(a->targets);
         const Plugin plugin = {
                 .records = records, .targets = targets, .targets_path = a->targets, .timeout_usec = a->timeout_usec
@@ -93,7 +93,7 @@ static int run(const Arguments *a) {
 
         if (records < 0 || targets < 0)
                 return records < 0 ? records : targets;
-        fd = take_socket();
+        fd = take_plugin_socket();
         if (fd < 0)
                 return fd;
         r = server_run(fd, &plugin);
@@ -104,9 +104,9 @@ int main(int argc, char *argv[]) {
         Arguments a = { .timeout_usec = TIMEOUT_DEFAULT_USEC };
         int r;
 
-        r = parse_arguments(argc, argv, &a);
+        r = parse_plugin_arguments(argc, argv, &a);
         if (r != 0)
                 return r > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
         (void) signal(SIGPIPE, SIG_IGN);
-        return run(&a) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+        return run_plugin(&a) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

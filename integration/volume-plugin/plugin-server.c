@@ -24,17 +24,17 @@ typedef struct Request {
 } Request;
 
 /* Takes the answer over; NULL: there was no memory for it. */
-static int give(json_t *answer, json_t **ret) {
+static int give_answer(json_t *answer, json_t **ret) {
         *ret = answer;
         return answer ? 0 : -ENOMEM;
 }
 
 static int answer_activate(const Request *q, json_t **ret, Failure *f) {
-        return give(json_pack("{s:[s]}", "Implements", "VolumeDriver"), ret);
+        return give_answer(json_pack("{s:[s]}", "Implements", "VolumeDriver"), ret);
 }
 
 static int answer_capabilities(const Request *q, json_t **ret, Failure *f) {
-        return give(json_pack("{s:{s:s}}", "Capabilities", "Scope", "local"), ret);
+        return give_answer(json_pack("{s:{s:s}}", "Capabilities", "Scope", "local"), ret);
 }
 
 static int answer_create(const Request *q, json_t **ret, Failure *f) {
@@ -50,7 +50,7 @@ static int answer_mount(const Request *q, json_t **ret, Failure *f) {
         int r;
 
         r = volume_mount(q->plugin, q->name, &target, f);
-        return r != 0 ? r : give(json_pack("{s:s}", "Mountpoint", target), ret);
+        return r != 0 ? r : give_answer(json_pack("{s:s}", "Mountpoint", target), ret);
 }
 
 static int answer_unmount(const Request *q, json_t **ret, Failure *f) {
@@ -62,7 +62,7 @@ static int answer_path(const Request *q, json_t **ret, Failure *f) {
         int r;
 
         r = volume_find(q->plugin, q->name, &target, f);
-        return r != 0 ? r : give(json_pack("{s:s}", "Mountpoint", target ?: ""), ret);
+        return r != 0 ? r : give_answer(json_pack("{s:s}", "Mountpoint", target ?: ""), ret);
 }
 
 static int answer_get(const Request *q, json_t **ret, Failure *f) {
@@ -72,7 +72,7 @@ static int answer_get(const Request *q, json_t **ret, Failure *f) {
         r = volume_find(q->plugin, q->name, &target, f);
         if (r != 0)
                 return r;
-        return give(json_pack("{s:{s:s, s:s}}", "Volume", "Name", q->name, "Mountpoint", target ?: ""), ret);
+        return give_answer(json_pack("{s:{s:s, s:s}}", "Volume", "Name", q->name, "Mountpoint", target ?: ""), ret);
 }
 
 static int answer_list(const Request *q, json_t **ret, Failure *f) {
@@ -89,7 +89,7 @@ static int answer_list(const Request *q, json_t **ret, Failure *f) {
         json_array_foreach (names, i, name)
                 if (json_array_append_new(volumes, json_pack("{s:s}", "Name", json_string_value(name))) < 0)
                         return -ENOMEM;
-        return give(json_pack("{s:O}", "Volumes", volumes), ret);
+        return give_answer(json_pack("{s:O}", "Volumes", volumes), ret);
 }
 
 static const struct Method {
@@ -121,7 +121,7 @@ static int give_refusal(int status, const char *message, char **ret) {
 
 /* The members that are of use; further ones are ignored, such as ID: podman counts the containers of a
  * volume itself. */
-static int read_request(const json_t *body, Request *q, char **ret) {
+static int read_plugin_request(const json_t *body, Request *q, char **ret) {
         const json_t *name = json_object_get(body, "Name"), *options = json_object_get(body, "Opts");
 
         if (!json_is_string(name) || !record_name_is_valid(json_string_value(name)))
@@ -149,7 +149,7 @@ static int answer_method(const struct Method *method, const Plugin *p, const Bod
                 root = json_loadb(body->text, body->size, JSON_REJECT_DUPLICATES, NULL);
                 if (!json_is_object(root))
                         return give_refusal(MHD_HTTP_BAD_REQUEST, "The request is not a JSON object.", ret);
-                r = read_request(root, &q, ret);
+                r = read_plugin_request(root, &q, ret);
                 if (r != 0)
                         return r;
         }
@@ -173,7 +173,7 @@ static int answer_url(const Plugin *p, const char *url, const Body *body, char *
         return give_refusal(MHD_HTTP_NOT_FOUND, "There is no such method of volume plugins.", ret);
 }
 
-static enum MHD_Result answer(struct MHD_Connection *c, unsigned status, char *text) {
+static enum MHD_Result queue_answer(struct MHD_Connection *c, unsigned status, char *text) {
         struct MHD_Response *response;
         enum MHD_Result result = MHD_NO;
 
@@ -192,8 +192,8 @@ static enum MHD_Result answer(struct MHD_Connection *c, unsigned status, char *t
         return result;
 }
 
-static enum MHD_Result refuse(struct MHD_Connection *c, unsigned status, const char *message) {
-        return answer(c, status, format_refusal(message));
+static enum MHD_Result queue_refusal(struct MHD_Connection *c, unsigned status, const char *message) {
+        return queue_answer(c, status, format_refusal(message));
 }
 
 /* The socket's mode is not all that keeps others away: it may have been passed on. */
@@ -218,18 +218,19 @@ static enum MHD_Result answer_request(struct MHD_Connection *c, const Plugin *p,
                 free(text);
                 return MHD_NO;
         }
-        return r < 0 ? MHD_NO : answer(c, (unsigned) r, text);
+        return r < 0 ? MHD_NO : queue_answer(c, (unsigned) r, text);
 }
 
-static enum MHD_Result on_request(void *userdata, struct MHD_Connection *c, const char *url, const char *method,
-                                  const char *version, const char *upload, size_t *upload_size, void **state) {
+static enum MHD_Result on_plugin_request(void *userdata, struct MHD_Connection *c, const char *url,
+                                         const char *method, const char *version, const char *upload,
+                                         size_t *upload_size, void **state) {
         Body *body = *state;
 
         if (!body) {
                 if (!is_peer_trusted(c))
-                        return refuse(c, MHD_HTTP_FORBIDDEN, "Only root is answered.");
+                        return queue_refusal(c, MHD_HTTP_FORBIDDEN, "Only root is answered.");
                 if (!streq(method, MHD_HTTP_METHOD_POST))
-                        return refuse(c, MHD_HTTP_METHOD_NOT_ALLOWED, "Only POST is answered.");
+                        return queue_refusal(c, MHD_HTTP_METHOD_NOT_ALLOWED, "Only POST is answered.");
                 body = calloc(1, sizeof(Body));
                 *state = body;
                 return body ? MHD_YES : MHD_NO;
@@ -242,7 +243,7 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *c, cons
                 return MHD_YES;
         }
         if (body->size > BODY_MAX)
-                return refuse(c, MHD_HTTP_CONTENT_TOO_LARGE, "The request is larger than 64 KiB.");
+                return queue_refusal(c, MHD_HTTP_CONTENT_TOO_LARGE, "The request is larger than 64 KiB.");
         return answer_request(c, userdata, url, body);
 }
 
@@ -257,7 +258,7 @@ int server_run(int fd, const Plugin *p) {
 
         daemon =
                 MHD_start_daemon(MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL, 0,
-                                 NULL, NULL, on_request, (void *) p, MHD_OPTION_LISTEN_SOCKET, fd,
+                                 NULL, NULL, on_plugin_request, (void *) p, MHD_OPTION_LISTEN_SOCKET, fd,
                                  MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL, MHD_OPTION_CONNECTION_LIMIT,
                                  (unsigned) CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned) CONNECTION_SEC,
                                  MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t) CONNECTION_MEMORY, MHD_OPTION_END);

@@ -123,7 +123,7 @@ void volume_options_done(VolumeOptions *o) {
         free(o->default_holder);
 }
 
-static int read_option(const char *key, const json_t *value, VolumeOptions *o, Failure *f) {
+static int read_volume_option(const char *key, const json_t *value, VolumeOptions *o, Failure *f) {
         _cleanup_free_ char *expected = NULL, *escaped = NULL;
         const char *text = json_string_value(value);
         RequestOptionId id;
@@ -164,7 +164,7 @@ static bool is_named(const OptionValue *v) {
 
 /* podman relabels no volume of a plugin's by itself, so selvold does where a context mount is not possible.
  */
-static int set_defaults(const char *name, VolumeOptions *o, Failure *f) {
+static int set_podman_defaults(const char *name, VolumeOptions *o, Failure *f) {
         OptionValue *relabel_by = &o->values[OPTION_RELABEL_BY], *holder = &o->values[OPTION_HOLDER];
 
         if (isempty(o->source))
@@ -196,11 +196,11 @@ int volume_options_read(const char *name, const json_t *options, VolumeOptions *
         int r;
 
         json_object_foreach ((json_t *) options, key, value) {
-                r = read_option(key, value, &o, f);
+                r = read_volume_option(key, value, &o, f);
                 if (r != 0)
                         return r;
         }
-        r = set_defaults(name, &o, f);
+        r = set_podman_defaults(name, &o, f);
         if (r != 0)
                 return r;
         *ret = TAKE_STRUCT(o);

@@ -35,7 +35,8 @@ static char *target_of(const Plugin *p, const char *name) {
 }
 
 /* What was recorded of a volume, and where it is mounted. */
-static int read_volume(const Plugin *p, const char *name, char **ret_target, json_t **ret_options, Failure *f) {
+static int read_plugin_volume(const Plugin *p, const char *name, char **ret_target, json_t **ret_options,
+                              Failure *f) {
         _cleanup_free_ char *target = target_of(p, name);
         int r;
 
@@ -49,7 +50,7 @@ static int read_volume(const Plugin *p, const char *name, char **ret_target, jso
 }
 
 /* That the same volume is there is success. -ENOENT: there is none. */
-static int compare(const Plugin *p, const char *name, const json_t *options, Failure *f) {
+static int compare_record(const Plugin *p, const char *name, const json_t *options, Failure *f) {
         _cleanup_json_ json_t *present = NULL;
         int r;
 
@@ -87,7 +88,7 @@ static int plan_and_record(const Plugin *p, const char *name, const json_t *opti
                 return r;
         r = record_write(p->records, name, options);
         if (r == -EEXIST)
-                return compare(p, name, options, f);
+                return compare_record(p, name, options, f);
         return r < 0 ? refuse_record(name, r, f) : 0;
 }
 
@@ -98,7 +99,7 @@ int volume_create(const Plugin *p, const char *name, const json_t *options, Fail
 
         if (!target)
                 return -ENOMEM;
-        r = compare(p, name, options, f);
+        r = compare_record(p, name, options, f);
         if (r != -ENOENT)
                 return r;
         r = make_target(p, name, &made, f);
@@ -130,7 +131,7 @@ int volume_mount(const Plugin *p, const char *name, char **ret_target, Failure *
         bool made;
         int r;
 
-        r = read_volume(p, name, &target, &options, f);
+        r = read_plugin_volume(p, name, &target, &options, f);
         if (r != 0)
                 return r;
         r = volume_options_read(name, options, &o, f);
@@ -158,7 +159,7 @@ int volume_find(const Plugin *p, const char *name, char **ret_target, Failure *f
         bool mounted;
         int r;
 
-        r = read_volume(p, name, &target, &options, f);
+        r = read_plugin_volume(p, name, &target, &options, f);
         if (r != 0)
                 return r;
         r = call_is_mounted(target, p->timeout_usec, &mounted, f);

@@ -19,7 +19,7 @@ static uint64_t time_left(uint64_t start, uint64_t timeout_usec) {
 }
 
 /* Does not start selvold. */
-static int ping(sd_bus *bus, uint64_t timeout_usec, sd_bus_error *error) {
+static int ping_service(sd_bus *bus, uint64_t timeout_usec, sd_bus_error *error) {
         _cleanup_message_ sd_bus_message *call = NULL;
         int r;
 
@@ -60,7 +60,7 @@ static int check_answers(sd_bus *bus, bool start, uint64_t timeout_usec, sd_bus_
         uint64_t begun = now_monotonic_usec();
         int r;
 
-        r = ping(bus, timeout_usec, &absent);
+        r = ping_service(bus, timeout_usec, &absent);
         if (r >= 0)
                 return 0;
         if (!sd_bus_error_has_names(&absent, SD_BUS_ERROR_SERVICE_UNKNOWN, SD_BUS_ERROR_NAME_HAS_NO_OWNER)) {
@@ -72,7 +72,7 @@ static int check_answers(sd_bus *bus, bool start, uint64_t timeout_usec, sd_bus_
         r = start_service(bus, time_left(begun, timeout_usec), error);
         if (r < 0)
                 return r;
-        r = ping(bus, time_left(begun, timeout_usec), error);
+        r = ping_service(bus, time_left(begun, timeout_usec), error);
         return r < 0 ? r : 0;
 }
 
