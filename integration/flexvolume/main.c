@@ -20,7 +20,7 @@ static int print_answer(const char *status, const char *message, json_t *capabil
         return puts(text) >= 0 && fflush(stdout) == 0 && streq(status, "Success") ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-/* What can go wrong has one way out: a reason, which the pod's event shows. Returns 1, or -ENOMEM. */
+/* All that can go wrong has one way out: a reason, which the pod's event shows. Returns 1, or -ENOMEM. */
 static int explain_refusal(const sd_bus_error *error, char **ret_why) {
         *ret_why = explain_error("", error->name, strempty(error->message));
         return *ret_why ? 1 : -ENOMEM;

@@ -51,7 +51,7 @@ static int find_holder(VolumeOptions *o) {
         return 0;
 }
 
-/* Of its keys it leaves some empty. Those that are not here, secrets among them, are of no matter. */
+/* Kubelet leaves some of its keys empty. Keys that are not here, secrets among them, are of no matter. */
 static int read_kubelet(VolumeOptions *o, char **ret_why) {
         static const struct {
                 const char *key;

@@ -7,7 +7,8 @@
 
 #define _cleanup_json_ _cleanup_(json_decrefp)
 
-/* What kubelet passes of a volume: its own keys, which begin with "kubernetes.io/", and the options in the pod or PersistentVolume. */
+/* A volume as kubelet passes it: its own keys, which begin with "kubernetes.io/", and the options in the
+ * pod or PersistentVolume. */
 typedef struct VolumeOptions {
         json_t *json; /* owns the strings */
         const char *volume, *source;

@@ -28,8 +28,8 @@ void mount_request_done(MountRequest *q) {
         *q = (MountRequest){ 0 };
 }
 
-/* What mount(8), systemd and fstab(5) have for themselves. "user" may have a value there, so it can't be
- * that of a label. */
+/* Options that mount(8), systemd and fstab(5) have for themselves. "user" may have a value there, so it
+ * can't be that of a label. */
 static bool is_for_mount(const char *name) {
         static const char *const names[] = {
                 "defaults", "nofail", "_netdev", "auto",  "noauto",  "user",    "nouser",  "users",
@@ -60,7 +60,7 @@ static bool is_category(const char *word) {
         return word[0] == 'c' && word[1] != '\0' && word[1 + strspn(word + 1, "0123456789.c")] == '\0';
 }
 
-/* What follows the comma of a level that is not in quotes: mount(8) makes options of it. */
+/* mount(8) makes options of all that follows the comma of a level without quotes. */
 static int refuse_categories(const MountRequest *q) {
         _cleanup_strv_ char **categories = NULL;
         _cleanup_free_ char *list = NULL;
@@ -118,7 +118,7 @@ static int read_mount_word(MountRequest *q, const char *option, char *word) {
         }
         if (is_for_mount(word))
                 return 0;
-        /* Of these the last one counts. */
+        /* The last one of ro and rw counts. */
         if (streq(option, "ro") || streq(option, "rw")) {
                 q->values[OPTION_READ_ONLY] = (OptionValue){ .set = streq(option, "ro"), .number = true };
                 return 0;

@@ -12,7 +12,7 @@ enum { MOUNT_USAGE = 1, MOUNT_SYSTEM = 2, MOUNT_INTERRUPTED = 8, MOUNT_FAILED = 
  * status. */
 int report(int status, const char *format, ...) _printf_(2, 3);
 
-/* What mount(8) wants to have mounted. */
+/* A mount that mount(8) wants. */
 typedef struct MountRequest {
         const char *source, *target;
         char **options; /* as they were passed */

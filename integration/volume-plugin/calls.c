@@ -19,7 +19,7 @@ static int refuse_call(const sd_bus_error *error, Failure *f) {
         return refuse_call_as(error->name, error->message, f);
 }
 
-/* What it takes is taken from the time for the call. */
+/* The time to open the bus is taken from the time for the call. */
 static int open_bus(uint64_t timeout_usec, sd_bus **ret, sd_bus_error *error) {
         uint64_t start = now_monotonic_usec(), passed;
         int r;

@@ -11,7 +11,7 @@
 
 enum { CONNECTIONS_MAX = 128, CONNECTION_SEC = 10, CONNECTION_MEMORY = 16384, BODY_MAX = 65536 };
 
-/* What a client has sent of a request; beyond BODY_MAX it is only counted. */
+/* As much of a request as a client has sent; beyond BODY_MAX it is only counted. */
 typedef struct Body {
         size_t size;
         char text[BODY_MAX];

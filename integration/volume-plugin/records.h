@@ -8,7 +8,7 @@
 #include "client/values.h"
 #include "model/failure.h"
 
-/* What the plugin remembers: a file for each volume that was created, with its name and its options as
+/* The memory of the plugin: a file for each volume that was created, with its name and its options as
  * JSON. It is there as a whole or not at all, and on disk when record_write() returns. Functions return 0
  * or a negative errno. */
 

@@ -34,7 +34,7 @@ static char *target_of(const Plugin *p, const char *name) {
         return strdup_printf("%s/%s", p->targets_path, name);
 }
 
-/* What was recorded of a volume, and where it is mounted. */
+/* The record of a volume, and where it is mounted. */
 static int read_plugin_volume(const Plugin *p, const char *name, char **ret_target, json_t **ret_options,
                               Failure *f) {
         _cleanup_free_ char *target = target_of(p, name);

@@ -15,8 +15,9 @@ typedef struct Plugin {
         uint64_t timeout_usec;    /* how long a call of selvold's may take */
 } Plugin;
 
-/* What a container engine can ask for. Names have been checked. Whatever was done before is success; a call that was interrupted is
- * completed by the same call. They return 0, a negative errno, or a positive FailureKind with words for whoever started the container. */
+/* The requests of a container engine. Names have been checked. Whatever was done before is success; a call
+ * that was interrupted is completed by the same call. All return 0, a negative errno, or a positive
+ * FailureKind with words for whoever started the container. */
 
 int volume_create(const Plugin *p, const char *name, const json_t *options, Failure *f) _warn_unused_;
 int volume_remove(const Plugin *p, const char *name, Failure *f) _warn_unused_;

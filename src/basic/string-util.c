@@ -208,8 +208,8 @@ static bool is_control(const unsigned char *s) {
         return s[0] < 0x20 || s[0] == 0x7f || (s[0] == 0xc2 && s[1] < 0xa0);
 }
 
-/* What is not seen, or changes how the text around it is seen: U+00AD, U+061C, U+200B to U+200F, U+2028 to
- * U+202E, U+2060 to U+206F, U+FEFF. */
+/* A character that is not seen, or changes how the text around it is seen: U+00AD, U+061C, U+200B to
+ * U+200F, U+2028 to U+202E, U+2060 to U+206F, U+FEFF. */
 static bool is_invisible(const unsigned char *s) {
         if (s[0] == 0xc2)
                 return s[1] == 0xad;

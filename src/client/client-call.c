@@ -201,7 +201,7 @@ char *explain_text(const char *prefix, const char *text) {
         return fclose(stream) == 0 ? TAKE_PTR(result) : NULL;
 }
 
-/* What the bus says if it can't start the service. */
+/* Errors that the bus gives if it can't start the service. */
 static bool is_about_start(const char *name) {
         return startswith(name, "org.freedesktop.systemd1.") ||
                startswith(name, "org.freedesktop.DBus.Error.Spawn.") ||

@@ -64,7 +64,7 @@ int failure_set(Failure *f, FailureKind kind, const char *format, ...) {
         va_end(ap);
         if (!message)
                 return -ENOMEM;
-        /* What nobody expected in a message, such as a file system's type with an escape sequence. */
+        /* Nobody expected such a string in a message, as a file system's type with an escape sequence. */
         if (!text_is_clean(message)) {
                 char *escaped = string_escape(message, strlen(message));
 

@@ -9,8 +9,7 @@
 #include "basic/string-util.h"
 #include "model/settings.h"
 
-/* What is done to the files of a volume: the service's relabel, and fsGroup. The words are part of the API.
- */
+/* Work on the files of a volume: the service's relabel, and fsGroup. The words are part of the API. */
 
 typedef enum RelabelAction {
         RELABEL_NONE, /* labels are left to others */
@@ -99,7 +98,7 @@ DECLARE_STRING_TABLE(ownership_reason, OwnershipReason);
 /* The sentence that goes with a reason. */
 const char *ownership_reason_text(OwnershipReason reason);
 
-/* What the plan wants of the files; the worker decides by it once it has seen the mount (plan/plan-files.h). */
+/* The plan's wish for the files; the worker decides by it once it has seen the mount (plan/plan-files.h). */
 typedef struct FilesWanted {
         char *context; /* the label that the service gives to all files; NULL or "": labels are left to others */
         gid_t gid;     /* the group that they are to have, as the mount shows it; GID_NONE: none */
@@ -120,7 +119,7 @@ typedef struct FilesWanted {
 
 #define FILES_WANTED_INIT ((FilesWanted){ .gid = GID_NONE, .swapped_gid = GID_NONE })
 
-/* What was decided, and in the end what was done. */
+/* The decision, and in the end the outcome. */
 typedef struct FilesDecision {
         RelabelAction relabel;
         RelabelReason relabel_reason; /* unless RELABEL_NONE */
@@ -143,7 +142,7 @@ void reliances_free(Reliance *list, size_t n);
 
 /* --- how a walk over all files went, as it is told --- */
 
-/* What one walk names at most. */
+/* One walk names so many at most. */
 enum { WALK_ISSUES_MAX = 16, WALK_SUBMOUNTS_MAX = 64 };
 
 typedef struct WalkCounts {

@@ -57,7 +57,7 @@ int fingerprint_from_string(const char *text, Fingerprint *ret);
 typedef enum FilesState { FILES_UNKNOWN, FILES_PARTIAL, FILES_COMPLETE, FILES_STATES } FilesState;
 DECLARE_STRING_TABLE(files_state, FilesState);
 
-/* What was found at the root. Of all but MARK_PRESENT nothing is known of the files. */
+/* The mark as it was found at the root. Only MARK_PRESENT tells something of the files. */
 typedef enum MarkFound {
         MARK_ABSENT,      /* also of a copy that was kept: what was found is not */
         MARK_UNSUPPORTED, /* the file system keeps no such xattr */
@@ -104,7 +104,7 @@ typedef enum MarkBelief {
         MARK_BELIEVED,
 } MarkBelief;
 
-/* What selvold knows besides. */
+/* Facts that only selvold knows. */
 typedef struct Witness {
         bool alive;   /* the volume is mounted by selvol, or adopted, and has been since the mark was found right */
         bool beside;  /* somebody else has the file system mounted for writing now */
@@ -112,7 +112,7 @@ typedef struct Witness {
         Fingerprint kept; /* that the file system had when its last mount went */
 } Witness;
 
-/* What a mark is written with. */
+/* Facts with which a mark is written. */
 typedef struct MarkProof {
         MarkBelief belief;
         Fingerprint fingerprint; /* of the file system now, if that is kept in the mark */
@@ -121,7 +121,7 @@ typedef struct MarkProof {
 /* Whether a mark that is believed has to be written again to be believed the next time. */
 bool mark_is_outdated(const Mark *m, const MarkProof *proof) _pure_;
 
-/* What a walk changes. */
+/* The changes of a walk. */
 typedef struct MarkWork {
         const char *context; /* the label that all files get, canonical; NULL: labels are left alone */
         gid_t gid;           /* the group that all get on disk; GID_NONE: groups are left alone */
@@ -134,7 +134,7 @@ int mark_begin(Mark *m, const MarkWork *work) _warn_unused_;
  * writers. */
 void mark_finish(Mark *m, const MarkWork *work);
 
-/* What makes a mark claim less; the later, the less. */
+/* A change makes a mark claim less; the later, the less. */
 typedef enum MarkChange {
         MARK_KEEP,            /* read-only, or files get the label that all others have */
         MARK_TAINT,           /* new files get no label on disk */

@@ -8,7 +8,7 @@
 #include "model/failure.h"
 #include "model/mark.h"
 
-/* What the worker saw: of the node, of a source, of a mount. Facts, no decisions. */
+/* The worker saw this of the node, of a source, of a mount. Facts, no decisions. */
 
 typedef struct Node {
         bool selinux; /* is SELinux on? */
@@ -28,8 +28,8 @@ typedef struct MountFact {
         bool seclabel;
         bool read_only;
         bool superblock_read_only; /* for the worker, not on the wire */
-        /* Of what is watched: the mount that hides it, described, and the first place outside of the target roots where its
-         * files are mounted too; NULL or "" if there is none. */
+        /* For the watch alone: the mount that hides it, described, and the first place outside of the
+         * target roots where its files are mounted too; NULL or "" if there is none. */
         char *covered_by, *also_at;
         char *volume; /* likewise: whose the worker has noted this very mount as; NULL or "": it has not */
         uint64_t mount_id;
@@ -40,8 +40,8 @@ typedef struct Observed {
         char *fs_type; /* found on the source, or as asked for; NULL if not looked at */
         bool device_read_only;
         char *device; /* "8:17", of a source that is a block device, whatever it is called; otherwise NULL */
-        /* What will be the superblock, for claims: "device:8:17", "image:DEVICE:INODE", "btrfs:UUID"; NULL for network
-         * file systems and those without a source, where each mount gets one of its own. */
+        /* The superblock to come, for claims: "device:8:17", "image:DEVICE:INODE", "btrfs:UUID"; NULL for
+         * network file systems and those without a source, where each mount gets one of its own. */
         char *superblock;
         MountFact *mounts; /* of the source's superblock, wherever they are */
         size_t n_mounts;
@@ -49,7 +49,7 @@ typedef struct Observed {
         bool hidden;         /* it is in use, and no mount of it can be seen from here */
 } Observed;
 
-/* What a mount turned out to be, read back from the kernel. */
+/* A mount as the kernel has it, read back. */
 typedef struct MountOutcome {
         MountFact fact;
         char *root_context; /* the root's label, canonical; "" if it has none */

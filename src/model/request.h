@@ -19,7 +19,7 @@ typedef enum AccessMode {
 } AccessMode;
 DECLARE_STRING_TABLE(access_mode, AccessMode);
 
-/* Who relabels the files where they have to be. */
+/* The one who relabels the files where they have to be. */
 typedef enum RelabelBy {
         RELABEL_BY_RUNTIME,
         RELABEL_BY_SERVICE,
@@ -38,7 +38,7 @@ typedef struct WalkOptions {
         bool force;               /* walk also where the record says that there is nothing to do */
 } WalkOptions;
 
-/* What a caller asks for: the arguments and options of MountVolume, PlanVolume and AdoptVolume. Unset
+/* A caller's request: the arguments and options of MountVolume, PlanVolume and AdoptVolume. Unset
  * strings are NULL, unset flags -1. */
 typedef struct Request {
         char *volume;

@@ -175,7 +175,7 @@ static _printf_(5, 6) int mistake(const Config *config, const char *section, con
                            text);
 }
 
-/* What a reader takes. */
+/* The form that a reader takes. */
 static const char *describe_form(Reader reader) {
         static const struct {
                 Reader reader;

@@ -36,7 +36,7 @@ DECLARE_STRING_TABLE(relabel_policy, RelabelPolicy);
 /* Takes the KEP's first names (Always, OnVolumeMount) and Kubernetes' of today (Recursive, MountOption). */
 int relabel_policy_parse(const char *s);
 
-/* Who changes a volume's group (KEP-1682). Read for all drivers, so that one file describes them. */
+/* The one who changes a volume's group (KEP-1682). Read for all drivers, so that one file describes them. */
 typedef enum FSGroupPolicy {
         FS_GROUP_NONE,
         FS_GROUP_FILE,
@@ -71,7 +71,7 @@ typedef struct FileSystem {
         char **group_options;   /* what gives all files to a group, "gid=" without its value among them; or empty */
 } FileSystem;
 
-/* What is known of a volume type or a driver; -1 is "not said". */
+/* The settings of a volume type or a driver; -1 is "not said". */
 typedef struct Trait {
         char *name;
         int managed; /* Managed */

@@ -9,7 +9,7 @@
 #include "model/request.h"
 #include "model/mark.h"
 
-/* What selvol remembers: volumes and who holds them. The store makes it durable, the daemon keeps it in
+/* The memory of selvol: volumes and who holds them. The store makes it durable, the daemon keeps it in
  * memory. */
 
 typedef enum Strategy { STRATEGY_NONE, STRATEGY_RELABEL, STRATEGY_CONTEXT_MOUNT, STRATEGIES } Strategy;

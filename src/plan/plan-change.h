@@ -32,6 +32,6 @@ int plan_relabel(const ChangeInput *in, Plan *ret, Failure *f) _warn_unused_;
  * another group (*ret then holds the conflicts, and must be released too). */
 int plan_ownership(const ChangeInput *in, gid_t gid, bool readers, Plan *ret, Failure *f) _warn_unused_;
 
-/* What a relabel is to for which no context was passed: that of the present or the last use, or that of a
+/* The context for a relabel for which none was passed: that of the present or the last use, or that of a
  * relabel that was not completed; "" if there is none, or if these are two. */
 const char *plan_relabel_context(const Volume *v);

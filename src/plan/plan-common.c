@@ -7,7 +7,8 @@
 #include "model/context.h"
 #include "plan/plan-common.h"
 
-/* What a runtime's relabel was measured to do at least on two CPUs, all files to be written, warm cache. */
+/* A runtime's relabel was measured to do at least so many on two CPUs, all files to be written, warm
+ * cache. */
 enum { RELABEL_ENTRIES_PER_SEC = 150000 };
 
 static const char *const reason_text[REASONS] = {
@@ -147,7 +148,7 @@ int plan_mount_options(const Settings *settings, const char *fs_type, Strategy s
         return 0;
 }
 
-/* What a holder may do to labels that all files have got. A runtime may be relabeling still, and to
+/* A holder may do this to labels that all files have got. A runtime may be relabeling still, and to
  * categories of its own. */
 static MarkChange holder_change(const Holder *h) {
         if (h->read_only || h->relabeled_here)
@@ -155,7 +156,7 @@ static MarkChange holder_change(const Holder *h) {
         return h->strategy == STRATEGY_CONTEXT_MOUNT ? MARK_TAINT : MARK_RESET_LABELS;
 }
 
-/* What may be done to labels through a mount that is no holder's. */
+/* Anybody may do this to labels through a mount that is no holder's. */
 static MarkChange strangers_change(const MountFact *m, bool staged) {
         if (m->read_only)
                 return MARK_KEEP;

@@ -49,7 +49,7 @@ void plan_drop_conflict(Plan *p, size_t i);
 const char *plan_reason_text(Reason reason);
 /* The same, and who has to relabel the files, given who was asked for. NULL on lack of memory. */
 char *plan_describe(const Plan *p, RelabelBy wanted) _warn_unused_;
-/* What to pass if no file is to be relabeled, as a sentence after a blank; "": nothing is known. */
+/* The options to pass if no file is to be relabeled, as a sentence after a blank; "": nothing is known. */
 const char *plan_describe_avoidance(const Plan *p);
 
 /* Where other users of a volume are found: among its holders, and among the mounts of its superblock. */
@@ -62,7 +62,7 @@ typedef struct Others {
         bool claimed;       /* no job is at work on the volume but the caller's */
 } Others;
 
-/* What the configuration and the request say of a volume's labels. */
+/* The configuration and the request say this of a volume's labels. */
 typedef struct Traits {
         bool managed;
         Reason why_not;      /* unless managed */
@@ -77,7 +77,7 @@ Traits plan_find_traits(const Settings *settings, const char *driver, const char
 /* Whether volumes may have the context's type. Returns 0, -ENOMEM or TYPE_NOT_ALLOWED. */
 int plan_check_label_type(const Settings *settings, const char *context, Failure *f) _warn_unused_;
 
-/* What a file system is mounted with: the caller's options, checked, and what a context mount of it needs besides.
+/* The options of a mount: the caller's, checked, and what a context mount of it needs besides.
  * fs_type may be NULL while it is unknown. Returns 0, -ENOMEM or INVALID_OPTION. */
 int plan_mount_options(const Settings *settings, const char *fs_type, Strategy strategy, char *const *options,
                        char ***ret, Failure *f) _warn_unused_;
@@ -86,10 +86,10 @@ static inline MarkChange mark_change_max(MarkChange a, MarkChange b) {
         return a > b ? a : b;
 }
 
-/* What other users may do to labels once all files have got one. */
+/* Other users may do this to labels once all files have got one. */
 MarkChange plan_change_of_others(const Others *others);
 
-/* What finds who keeps a device mounted where it can't be seen: a command. NULL on lack of memory. */
+/* A command that finds who keeps a device mounted where it can't be seen. NULL on lack of memory. */
 char *plan_describe_search(const char *source, const Observed *observed) _warn_unused_;
 
 /* Fails with BUSY: the device is in use where nobody can see it. Returns BUSY or -ENOMEM. */

@@ -125,7 +125,7 @@ char *plan_unmount_command(const Conflict *c) {
         return word ? strdup_printf("%s %s", isempty(c->volume) ? "umount" : "selvolctl unmount", word) : NULL;
 }
 
-/* What the plan wants of the volume. NULL on lack of memory. */
+/* The use that the plan makes of the volume, in words. NULL on lack of memory. */
 static char *describe_wish(const Plan *p) {
         switch (p->strategy) {
         case STRATEGY_CONTEXT_MOUNT:

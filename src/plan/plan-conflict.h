@@ -16,8 +16,8 @@ int plan_find_conflicts(const Others *others, Plan *p) _warn_unused_;
  * -ENOMEM. */
 int plan_conflict_failure(const char *volume, const Plan *p, bool can_wait, Failure *f) _warn_unused_;
 
-/* Who is in the way of the volume, where and since when: "held by H at T since D"; to be freed, NULL on
- * lack of memory. */
+/* Describes who is in the way of the volume, where and since when: "held by H at T since D"; to be freed,
+ * NULL on lack of memory. */
 char *plan_describe_conflict(const Conflict *c, const char *volume) _warn_unused_;
 
 /* The command that unmounts it there; likewise. */

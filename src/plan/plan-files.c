@@ -120,7 +120,7 @@ static RelabelReason find_relabel_reason(const FilesWanted *w, const FilesSeen *
         return seen->belief == MARK_TRUSTED ? RELABEL_REASON_TRUSTED : RELABEL_REASON_COMPLETE;
 }
 
-/* What a group that the mount shows is on disk. */
+/* A group that the mount shows as it is on disk. */
 static gid_t unmap_group(const FilesWanted *w, gid_t gid) {
         if (w->swapped_gid == GID_NONE)
                 return gid;

@@ -5,7 +5,7 @@
 
 #include "plan/plan-common.h"
 
-/* What the mount shows of the root of a volume. */
+/* The root of a volume as the mount shows it. */
 typedef struct FilesSeen {
         const Mark *mark;
         MarkBelief belief;
@@ -26,7 +26,7 @@ typedef struct WitnessInput {
  * kubelet's, for subPath, and nobody else's. Pure. */
 Witness plan_witness(const WitnessInput *in) _pure_;
 
-/* What there is to judge a mark by. */
+/* All that there is to judge a mark by. */
 typedef struct MarkEvidence {
         const Mark *mark;
         ino_t root_inode;

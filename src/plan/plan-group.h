@@ -3,7 +3,8 @@
 
 #include "plan/plan-common.h"
 
-/* Who gives a volume its group (KEP-1682, KEP-2317), whose mount shows it, and who relies on the one on disk. */
+/* Decides who gives a volume its group (KEP-1682, KEP-2317), whose mount shows it, and who relies on the
+ * one on disk. */
 
 /* Decides by the request, and by the type of the file system (NULL while it is unknown): fills fs_group, readers,
  * ownership and its reason of a plan that says whether it is read-only. */
@@ -19,7 +20,7 @@ int plan_find_share(const Others *others, const FileSystem *fs, bool user_namesp
 /* Adds a holder who has the volume's files in another group, and says so. Returns GROUP_CONFLICT or -ENOMEM. */
 int plan_group_conflict(const Volume *v, const Holder *h, Plan *p, Failure *f) _warn_unused_;
 
-/* Who relies on the group that the files have on disk now, for whoever decides on the files later
+/* Finds those who rely on the group that the files have on disk now, for whoever decides on the files later
  * (files_check_reliances()): other holders of the volume than the one at target, with no root, and holders of other
  * volumes on the same superblock, with theirs. *ret is to be released with reliances_free(). Returns 0 or -ENOMEM. */
 int plan_find_reliances(const Volumes *volumes, const char *volume, const char *target, const Observed *observed,
