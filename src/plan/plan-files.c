@@ -16,20 +16,6 @@ static bool is_seen(const Observed *observed, const Holder *h) {
         return false;
 }
 
-static bool is_alive(const WitnessInput *in) {
-        const Volume *v = in->others->own;
-        const Holder *h;
-
-        if (!v || !streq(v->fingerprint.text, FINGERPRINT_MOUNTED))
-                return false;
-        if (in->shared)
-                return true;
-        LL_FOREACH (v->holders, h)
-                if (h->state == HOLDER_MOUNTED && h->mount_id != 0 && is_seen(in->others->observed, h))
-                        return true;
-        return false;
-}
-
 static bool is_part_of_held(const Others *others, const MountFact *m) {
         const Observed *observed = others->observed;
 
@@ -57,14 +43,22 @@ Witness plan_witness(const WitnessInput *in) {
         const Trait *driver = in->driver ? settings_driver(in->settings, in->driver) : NULL,
                     *type = settings_volume_type(in->settings, in->volume_type);
         const Observed *observed = in->others->observed;
-        Witness w = { .alive = is_alive(in) };
+        const Volume *own = in->others->own;
+        const Holder *h;
+        Witness w = { 0 };
 
+        if (own && streq(own->fingerprint.text, FINGERPRINT_MOUNTED)) {
+                w.alive = in->shared;
+                LL_FOREACH (own->holders, h)
+                        if (h->state == HOLDER_MOUNTED && h->mount_id != 0 && is_seen(observed, h))
+                                w.alive = true;
+        }
         for (size_t i = 0; i < observed->n_mounts; i++)
                 if (is_stranger(in, &observed->mounts[i]))
                         w.beside = true;
         w.trusted = driver && driver->trusted_mark >= 0 ? driver->trusted_mark : type && type->trusted_mark > 0;
-        if (in->others->own)
-                w.kept = in->others->own->fingerprint;
+        if (own)
+                w.kept = own->fingerprint;
         return w;
 }
 
