@@ -9,7 +9,6 @@
 #include <blkid/blkid.h>
 
 #include "basic/path-util.h"
-#include "basic/path-util.h"
 #include "mount/device.h"
 #include "mount/on-disk.h"
 #include "mount/source.h"
