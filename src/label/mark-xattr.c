@@ -4,7 +4,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "label/files.h"
+#include "label/files-walk.h"
 #include "label/mark-xattr.h"
 
 int mark_xattr_read(int fd, Mark *ret) {

@@ -6,7 +6,7 @@
 #include "basic/path-util.h"
 #include "basic/string-util.h"
 #include "basic/time-util.h"
-#include "tree/walk.h"
+#include "tree/engine.h"
 
 enum { PATH_TAIL = 1024 }; /* bytes that are kept of a long path: the last ones */
 

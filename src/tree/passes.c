@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "basic/time-util.h"
-#include "tree/walk.h"
+#include "tree/engine.h"
 
 enum {
         /* The clock of time stamps goes by the kernel's ticks, of 10 ms at most. */

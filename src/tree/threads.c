@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tree/walk.h"
+#include "tree/engine.h"
 
 enum {
         STACK_SIZE = 256 * 1024,

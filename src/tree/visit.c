@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "basic/time-util.h"
-#include "tree/walk.h"
+#include "tree/engine.h"
 
 enum { SLICE_NSEC = 50000000 };
 

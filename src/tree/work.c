@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "basic/string-util.h"
-#include "tree/walk.h"
+#include "tree/engine.h"
 
 /* A directory is read in chunks, and read on only when what its chunk held has been taken from the stack:
  * memory does not grow with the tree. A small chunk is visited by the thread that has read it, a large one is

@@ -5,7 +5,7 @@
 #include "label/selinux.h"
 #include "mount/mount-state.h"
 #include "worker/check.h"
-#include "worker/files.h"
+#include "worker/files-change.h"
 #include "worker/observe.h"
 #include "worker/operations.h"
 

@@ -7,7 +7,7 @@
 #include "mount/mount-state.h"
 #include "mount/superblock.h"
 #include "worker/check.h"
-#include "worker/files.h"
+#include "worker/files-change.h"
 #include "worker/observe.h"
 #include "worker/operations.h"
 

@@ -10,7 +10,7 @@
 #include "mount/superblock.h"
 #include "plan/plan-files.h"
 #include "worker/check.h"
-#include "worker/files.h"
+#include "worker/files-change.h"
 #include "worker/observe.h"
 #include "worker/operations.h"
 

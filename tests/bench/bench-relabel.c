@@ -11,7 +11,7 @@
 
 #include "basic/string-util.h"
 #include "bench-list.h"
-#include "label/files.h"
+#include "label/files-walk.h"
 
 /* The tree engine as a program, for "tools/bench relabel" and "chgrp":
  * bench-relabel [--threads N] [--blind] [--verify] [--group GID] LABEL DIR

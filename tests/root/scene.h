@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "label/files.h"
+#include "label/files-walk.h"
 #include "volumes.h"
 
 /* What the tests of the tree engine share: file systems to walk over. SELinux is off, so labels are xattrs

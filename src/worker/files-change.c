@@ -12,7 +12,7 @@
 #include "plan/plan-files.h"
 #include "wire/message-ids.h"
 #include "worker/check.h"
-#include "worker/files.h"
+#include "worker/files-change.h"
 #include "worker/observe.h"
 
 /* How many entries are compared before a map. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "label/files.h"
+#include "label/files-walk.h"
 #include "wire/messages.h"
 #include "worker/subject.h"
 

@@ -10,7 +10,7 @@
 
 #include "basic/string-util.h"
 #include "label/entry.h"
-#include "label/files.h"
+#include "label/files-walk.h"
 #include "label/selinux.h"
 
 const char *files_error_text(int error, bool group) {
