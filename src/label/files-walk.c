@@ -84,7 +84,7 @@ static int change_entry(FilesVisitor *f, const TreeEntry *e, LabelBuffers *b, Tr
         return r < 0 ? r : q;
 }
 
-static int visit(const Visitor *v, const TreeEntry *e, void *scratch, TreeVisit *ret) {
+static int visit_file(const Visitor *v, const TreeEntry *e, void *scratch, TreeVisit *ret) {
         FilesVisitor *f = (FilesVisitor *) v;
         struct stat st;
 
@@ -100,7 +100,7 @@ static int visit(const Visitor *v, const TreeEntry *e, void *scratch, TreeVisit 
         return v->changes ? change_entry(f, e, scratch, ret) : compare_entry(f, e, scratch, ret);
 }
 
-static int compare_root(const Visitor *v, int root, TreeVisit *ret) {
+static int files_compare_root(const Visitor *v, int root, TreeVisit *ret) {
         FilesVisitor *f = (FilesVisitor *) v;
         _cleanup_free_ char *label = NULL, *owner = NULL;
         int r = 0;
@@ -116,7 +116,7 @@ static int compare_root(const Visitor *v, int root, TreeVisit *ret) {
         return r;
 }
 
-static int change_root(const Visitor *v, int root, TreeVisit *ret) {
+static int files_change_root(const Visitor *v, int root, TreeVisit *ret) {
         FilesVisitor *f = (FilesVisitor *) v;
         _cleanup_free_ char *label = NULL;
         int r;
@@ -181,8 +181,8 @@ static int init_label(FilesVisitor *f) {
 int files_walk(const FilesSpec *spec, WalkResult *ret, Failure *f) {
         FilesVisitor visitor = {
                 .visitor = {
-                        .visit = visit,
-                        .finish = spec->mode == FILES_CHANGE ? change_root : compare_root,
+                        .visit = visit_file,
+                        .finish = spec->mode == FILES_CHANGE ? files_change_root : files_compare_root,
                         .changes = spec->mode == FILES_CHANGE,
                 },
                 .spec = spec,

@@ -53,7 +53,7 @@ static bool claims_much(const Mark *m) {
 
 /* Puts mark in the place of old, or at least takes old away. For a mount it may stay where nothing can be
  * written, as nothing else changes there either; not where files are going to be changed. */
-static int replace(int fd, const Mark *old, const Mark *mark, FailureKind kind, Failure *f) {
+static int replace_mark(int fd, const Mark *old, const Mark *mark, FailureKind kind, Failure *f) {
         _cleanup_free_ char *text = mark_format(mark);
         int error;
 
@@ -98,25 +98,6 @@ static int set_place(int fd, const MarkProof *proof, Mark *mark) {
         return 0;
 }
 
-static int apply(int fd, MarkChange change, const MarkProof *proof, const Mark *old, Failure *f) {
-        _cleanup_(mark_done) Mark mark = { 0 };
-        bool changed;
-        int r;
-
-        r = mark_copy(old, &mark);
-        if (r < 0)
-                return r;
-        changed = mark_apply(&mark, change);
-        if (old->found != MARK_PRESENT || mark_is_outdated(old, proof)) {
-                changed = true;
-                r = set_place(fd, proof, &mark);
-                if (r < 0)
-                        return r;
-        }
-        /* Of one that is as it ought to be, whoever wrote it may have been killed before it was on disk. */
-        return changed ? replace(fd, old, &mark, FAILURE_MOUNT_FAILED, f) : sync_root(fd);
-}
-
 /* What can't be written is not believed the next time. */
 static int note_fingerprint(int fd, const MarkProof *proof, Mark *mark) {
         _cleanup_free_ char *text = NULL;
@@ -133,16 +114,29 @@ static int note_fingerprint(int fd, const MarkProof *proof, Mark *mark) {
 }
 
 int mark_xattr_apply(int fd, MarkChange change, const MarkProof *proof, Mark *ret, Failure *f) {
-        _cleanup_(mark_done) Mark old = { 0 };
+        _cleanup_(mark_done) Mark old = { 0 }, mark = { 0 };
+        bool changed;
         int r;
 
         r = mark_xattr_read(fd, &old);
         if (r < 0)
                 return r;
-        if (mark_change_is_written(old.found, change))
-                r = apply(fd, change, proof, &old, f);
-        else if (mark_is_outdated(&old, proof))
-                r = note_fingerprint(fd, proof, &old);
+        if (!mark_change_is_written(old.found, change)) {
+                r = mark_is_outdated(&old, proof) ? note_fingerprint(fd, proof, &old) : 0;
+                return r < 0 ? r : mark_xattr_read(fd, ret);
+        }
+        r = mark_copy(&old, &mark);
+        if (r < 0)
+                return r;
+        changed = mark_apply(&mark, change);
+        if (old.found != MARK_PRESENT || mark_is_outdated(&old, proof)) {
+                changed = true;
+                r = set_place(fd, proof, &mark);
+                if (r < 0)
+                        return r;
+        }
+        /* Of one that is as it ought to be, whoever wrote it may have been killed before it was on disk. */
+        r = changed ? replace_mark(fd, &old, &mark, FAILURE_MOUNT_FAILED, f) : sync_root(fd);
         return r != 0 ? r : mark_xattr_read(fd, ret);
 }
 
@@ -165,7 +159,7 @@ int mark_xattr_begin(int fd, const MarkWork *work, const MarkProof *proof, Mark 
                 r = set_place(fd, proof, &begun);
                 if (r < 0)
                         return r;
-                r = replace(fd, &old, &begun, FAILURE_ENTRIES_FAILED, f);
+                r = replace_mark(fd, &old, &begun, FAILURE_ENTRIES_FAILED, f);
                 if (r != 0)
                         return r;
                 r = mark_xattr_read(fd, &now);
@@ -195,7 +189,7 @@ int mark_xattr_finish(int fd, const Mark *begun, const MarkWork *work, MarkChang
                         return r;
                 mark_finish(&mark, work);
                 (void) mark_apply(&mark, change);
-                r = replace(fd, &now, &mark, FAILURE_ENTRIES_FAILED, f);
+                r = replace_mark(fd, &now, &mark, FAILURE_ENTRIES_FAILED, f);
                 if (r != 0)
                         return r;
         }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
+#include <linux/limits.h>
 #include <linux/magic.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -7,13 +8,85 @@
 
 #include <selinux/selinux.h>
 
-#include "label/container-contexts.h"
 #include "model/context.h"
 #include "label/selinux.h"
+
+#define BLANKS " \t\r\v\f"
 
 enum { CONTEXTS_FILE_MAX = 64 * 1024, LABEL_GUESS = 256 };
 
 DEFINE_CLEANUP_FUNC(char *, freecon);
+
+void container_contexts_done(ContainerContexts *c) {
+        free(c->process);
+        free(c->file);
+        free(c->ro_file);
+        *c = (ContainerContexts){ 0 };
+}
+
+/* Returns a copy of the n bytes at s without any of the given characters at both ends. */
+static char *copy_trimmed(const char *s, size_t n, const char *characters) {
+        while (n > 0 && strchr(characters, s[0])) {
+                s++;
+                n--;
+        }
+        while (n > 0 && strchr(characters, s[n - 1]))
+                n--;
+        return strndup(s, n);
+}
+
+static int parse_contexts_line(const char *line, size_t n, ContainerContexts *c) {
+        _cleanup_free_ char *stripped = copy_trimmed(line, n, BLANKS), *key = NULL, *value = NULL, *bare = NULL;
+        const char *equals;
+        char **slot;
+
+        if (!stripped)
+                return -ENOMEM;
+        equals = strchr(stripped, '=');
+        if (stripped[0] == '#' || stripped[0] == ';' || !equals)
+                return 0;
+
+        key = copy_trimmed(stripped, (size_t) (equals - stripped), BLANKS);
+        value = copy_trimmed(equals + 1, strlen(equals + 1), BLANKS);
+        if (!key || !value)
+                return -ENOMEM;
+        bare = copy_trimmed(value, strlen(value), "\"");
+        if (!bare)
+                return -ENOMEM;
+
+        slot = streq(key, "process")   ? &c->process
+               : streq(key, "file")    ? &c->file
+               : streq(key, "ro_file") ? &c->ro_file
+                                       : NULL;
+        if (slot) {
+                free(*slot);
+                *slot = TAKE_PTR(bare);
+        }
+        return 0;
+}
+
+int container_contexts_parse(const char *text, ContainerContexts *ret) {
+        _cleanup_(container_contexts_done) ContainerContexts c = { 0 };
+
+        while (*text) {
+                size_t n = strcspn(text, "\n");
+                int r;
+
+                r = parse_contexts_line(text, n, &c);
+                if (r < 0)
+                        return r;
+                text += n + (text[n] == '\n');
+        }
+
+        if (!c.ro_file) {
+                int r = free_and_strdup(&c.ro_file, c.file);
+                if (r < 0)
+                        return r;
+        }
+
+        *ret = TAKE_STRUCT(c);
+        return 0;
+}
 
 /* A policy without container types is a fact like any other, so an absent file is no error. */
 static int read_file_context(char **ret) {
@@ -128,19 +201,13 @@ static int fd_path(int fd, char **ret) {
         return *ret ? 0 : -ENOMEM;
 }
 
-/* path is for descriptors opened with O_PATH, on which fgetxattr(2) fails with EBADF; otherwise NULL. */
-static ssize_t get_label(int fd, const char *path, char *buffer, size_t size) {
-        ssize_t n = path ? getxattr(path, LABEL_XATTR, buffer, size) : fgetxattr(fd, LABEL_XATTR, buffer, size);
-
-        return n < 0 ? -errno : n;
-}
-
-static int read_raw_label(int fd, char **ret) {
+int selinux_read_label(int fd, char **ret) {
         _cleanup_free_ char *path = NULL, *buffer = NULL;
         size_t size = LABEL_GUESS;
         ssize_t n;
         int flags, r;
 
+        /* fgetxattr(2) fails with EBADF on descriptors opened with O_PATH. */
         flags = fcntl(fd, F_GETFL);
         if (flags < 0)
                 return -errno;
@@ -149,41 +216,26 @@ static int read_raw_label(int fd, char **ret) {
                 if (r < 0)
                         return r;
         }
-
         for (;;) {
                 free(buffer);
                 buffer = malloc(size + 1);
                 if (!buffer)
                         return -ENOMEM;
-                n = get_label(fd, path, buffer, size);
-                if (n != -ERANGE)
+                n = path ? getxattr(path, LABEL_XATTR, buffer, size) : fgetxattr(fd, LABEL_XATTR, buffer, size);
+                if (n >= 0 || errno != ERANGE || size == XATTR_SIZE_MAX)
                         break;
-                n = get_label(fd, path, NULL, 0);
-                if (n < 0)
-                        break;
-                size = (size_t) n;
+                size = XATTR_SIZE_MAX;
         }
-        if (n < 0)
-                return (int) n;
+        if (n < 0 && errno != ENODATA && errno != EOPNOTSUPP)
+                return -errno;
 
         /* The kernel counts the trailing NUL in; whoever wrote the label to disk may not have written one. */
-        buffer[n] = '\0';
-        *ret = TAKE_PTR(buffer);
-        return 0;
-}
-
-int selinux_read_label(int fd, char **ret) {
-        _cleanup_free_ char *raw = NULL;
-        int r;
-
-        r = read_raw_label(fd, &raw);
-        if (r == -ENODATA || r == -EOPNOTSUPP || (r == 0 && isempty(raw))) {
-                *ret = strdup("");
-                return *ret ? 0 : -ENOMEM;
+        buffer[n < 0 ? 0 : n] = '\0';
+        if (isempty(buffer)) {
+                *ret = TAKE_PTR(buffer);
+                return 0;
         }
-        if (r < 0)
-                return r;
-        return selinux_canonicalize_label(raw, ret);
+        return selinux_canonicalize_label(buffer, ret);
 }
 
 int selinux_fail_unlabeled(Failure *f) {

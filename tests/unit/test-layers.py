@@ -137,6 +137,7 @@ def find_circles(files):
 
 # Tests, and the functions that they alone call: a slower ring alone would show otherwise what these do.
 FOR_TESTS = {
+    "unit/test-container-contexts.c": ["container_contexts_parse"],
     "unit/test-doctor.c": ["denial_parse"],
     "unit/test-idmap.c": ["idmap_swap_map"],
     "unit/test-fingerprint.c": ["fingerprint_of_ext", "fingerprint_of_btrfs", "fingerprint_of_xfs", "xfs_find_log"],
