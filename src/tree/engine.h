@@ -9,12 +9,11 @@
 
 /* How the engine is made; each file uses only those below it:
  *
- *   passes.c    the walk as a whole: both passes, the root, the sync
- *   threads.c   the threads, and what they have counted
- *   work.c      what a thread does next: it reads a directory in chunks of names, and visits a batch of them
- *   visit.c     one entry
- *   dir.c       directories that are open; whether they were modified; what went wrong, by its path
- *   queue.c     what there is to do */
+ *   passes.c   the walk as a whole: its threads and what they have counted, both passes, the sync, the root
+ *   work.c     what a thread does next: it reads a directory in chunks of names, and visits a batch of them
+ *   dir.c      directories that are open, and whether they were modified; visits of entries; what went wrong,
+ *              by its path
+ *   queue.c    what there is to do */
 
 typedef struct Walk {
         const TreeSpec *spec;
@@ -51,11 +50,6 @@ typedef struct Thread {
         void *scratch; /* the visitor's */
 } Thread;
 
-typedef struct Threads {
-        Thread *list;
-        unsigned n;
-} Threads;
-
 typedef struct Dir {
         Work work;
         uint64_t inode;      /* 0 for the root */
@@ -79,15 +73,6 @@ static inline bool walk_changes(const Walk *w) {
 static inline bool walk_names_issues(const Walk *w) {
         return atomic_load(&w->n_issues) < WALK_ISSUES_MAX;
 }
-
-/* Chooses how many there are; none is started. The caller calls threads_done(), also after an error. */
-int threads_init(Threads *threads, Walk *w) _warn_unused_;
-void threads_done(Threads *threads);
-/* Has them work until all that the queue holds is done, or the walk is stopped; progress() is called
- * meanwhile. Returns the walk's error, or 0. */
-int threads_run(Threads *threads) _warn_unused_;
-/* The counts of all threads so far. */
-WalkCounts threads_sum(const Threads *threads);
 
 /* Does what there is to do until the queue has ended. */
 void work_run(Thread *t);

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,25 +17,154 @@ enum {
         /* Directories that were modified during the first pass are looked at a second time, and no more. */
         PASSES_MAX = 2,
         SYNC_TIMEOUT_SEC = 600,
+        STACK_SIZE = 256 * 1024,
+        CACHE_LINE = 64,
+        DESCRIPTORS = 8191,
 };
 
-static int begin_pass(Walk *w) {
-        struct stat st;
-        Dir *root;
+typedef struct Threads {
+        Thread *list;
+        unsigned n;
+} Threads;
 
-        if (fstat(w->spec->fd, &st) < 0)
-                return -errno;
-        root = dir_new(w, NULL, "", 0);
-        if (!root)
+/* More threads than CPUs cost nothing when everything is cached, and let the disk's reads overlap when it
+ * isn't. */
+static unsigned choose_number(const TreeSpec *spec) {
+        long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+        /* So that it is known which entries are the first. */
+        if (spec->max_entries > 0)
+                return 1;
+        if (spec->threads > 0)
+                return spec->threads < TREE_THREADS_MAX ? spec->threads : TREE_THREADS_MAX;
+        return cpus < 1 ? 4 : cpus > 8 ? 32 : 4 * (unsigned) cpus;
+}
+
+static int threads_init(Threads *threads, Walk *w) {
+        const Visitor *v = w->spec->visitor;
+        size_t scratch = v ? (v->scratch_size + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE : 0;
+        unsigned n = choose_number(w->spec);
+
+        *threads = (Threads){ .list = aligned_alloc(_Alignof(Thread), n * sizeof(Thread)) };
+        if (!threads->list)
                 return -ENOMEM;
-        w->pass++;
-        w->root_ctime_nsec = timespec_nsec(&st.st_ctim);
-        w->pass_since_nsec = clock_nsec(CLOCK_REALTIME) - CLOCK_LAG_NSEC;
-        if (w->pass == 1)
-                w->since_nsec = w->pass_since_nsec;
-        atomic_store(&w->modified, 0);
-        queue_begin(&w->queue, &root->work);
+        for (; threads->n < n; threads->n++) {
+                Thread *t = &threads->list[threads->n];
+
+                *t = (Thread){ .walk = w };
+                if (scratch == 0)
+                        continue;
+                t->scratch = aligned_alloc(CACHE_LINE, scratch);
+                if (!t->scratch)
+                        return -ENOMEM;
+                memset(t->scratch, 0, scratch);
+        }
+        /* While threads share the table of descriptors, the kernel waits for an RCU grace period, some
+         * milliseconds, each time that the table grows (expand_fdtable()). They don't share it yet, and the
+         * table never shrinks. */
+        fd_close(fcntl(w->spec->fd, F_DUPFD_CLOEXEC, DESCRIPTORS));
         return 0;
+}
+
+static void threads_done(Threads *threads) {
+        for (unsigned i = 0; i < threads->n; i++)
+                free(threads->list[i].scratch);
+        free(threads->list);
+        *threads = (Threads){ 0 };
+}
+
+static void *run_walk_thread(void *userdata) {
+        Thread *t = userdata;
+
+        /* A working directory of its own: names relative to it are reached as quickly as relative to a
+         * descriptor with setxattrat(2), which Linux has only since 6.13. */
+        if (unshare(CLONE_FS) < 0)
+                queue_stop(&t->walk->queue, -errno);
+        work_run(t);
+        /* A thread that is being torn down would keep the mount busy for a moment. */
+        if (t->cwd != 0)
+                (void) chdir("/");
+        return NULL;
+}
+
+static uint64_t load_counter(const _Atomic uint64_t *counter) {
+        return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+static WalkCounts threads_sum(const Threads *threads) {
+        WalkCounts c = { .done = 1 };
+        uint64_t skipped_again = 0;
+
+        for (unsigned i = 0; i < threads->n; i++) {
+                const Thread *t = &threads->list[i];
+
+                c.done += load_counter(&t->done);
+                c.changed += load_counter(&t->changed);
+                c.mismatched += load_counter(&t->mismatched);
+                c.misowned += load_counter(&t->misowned);
+                c.skipped += load_counter(&t->skipped);
+                skipped_again += load_counter(&t->skipped_again);
+        }
+        /* At least one must not go unsaid. */
+        if (c.skipped == 0 && skipped_again > 0)
+                c.skipped = 1;
+        c.failed = atomic_load(&threads->list[0].walk->failed);
+        return c;
+}
+
+static uint64_t sum_steps(const Threads *threads) {
+        uint64_t steps = 0;
+
+        for (unsigned i = 0; i < threads->n; i++)
+                steps += load_counter(&threads->list[i].steps);
+        return steps;
+}
+
+static void wait_for_end(const Threads *threads, Walk *w) {
+        uint64_t before = sum_steps(threads);
+
+        while (!queue_wait(&w->queue, TREE_PROGRESS_USEC)) {
+                uint64_t steps = sum_steps(threads);
+                WalkCounts c = threads_sum(threads);
+                int r;
+
+                if (steps == before || !w->spec->progress)
+                        continue;
+                before = steps;
+                r = w->spec->progress(&c, w->spec->userdata);
+                if (r < 0)
+                        queue_stop(&w->queue, r);
+        }
+}
+
+static int threads_run(Threads *threads) {
+        Walk *w = threads->list[0].walk;
+        pthread_attr_t attributes;
+        unsigned n = 0;
+        Work *work;
+        int r;
+
+        r = pthread_attr_init(&attributes);
+        if (r == 0) {
+                r = pthread_attr_setstacksize(&attributes, STACK_SIZE);
+                while (r == 0 && n < threads->n) {
+                        threads->list[n].cwd = 0;
+                        r = pthread_create(&threads->list[n].id, &attributes, run_walk_thread, &threads->list[n]);
+                        if (r == 0)
+                                n++;
+                }
+                (void) pthread_attr_destroy(&attributes);
+        }
+        /* With some of them it goes on, slower. */
+        if (n == 0)
+                queue_stop(&w->queue, -r);
+        else
+                wait_for_end(threads, w);
+        while (n > 0)
+                (void) pthread_join(threads->list[--n].id, NULL);
+        while ((work = queue_drain(&w->queue)))
+                work_discard(&threads->list[0], work);
+        return atomic_load(&w->queue.error);
 }
 
 static void *run_sync(void *userdata) {
@@ -60,7 +193,7 @@ static int sync_volume(Walk *w, const WalkCounts *counts) {
 }
 
 /* Everything beneath is done: has it come to disk, and the root? */
-static int change_root(Walk *w, WalkCounts *counts) {
+static int finish_changes(Walk *w, WalkCounts *counts) {
         const Visitor *v = w->spec->visitor;
         TreeVisit done = { 0 };
         int r;
@@ -83,11 +216,22 @@ static int change_root(Walk *w, WalkCounts *counts) {
 
 /* One pass, and, if nothing failed and nothing is left to look at a second time, what comes after it. */
 static int run_pass(Walk *w, Threads *threads, WalkCounts *ret) {
+        struct stat st;
+        Dir *root;
         int r;
 
-        r = begin_pass(w);
-        if (r < 0)
-                return r;
+        if (fstat(w->spec->fd, &st) < 0)
+                return -errno;
+        root = dir_new(w, NULL, "", 0);
+        if (!root)
+                return -ENOMEM;
+        w->pass++;
+        w->root_ctime_nsec = timespec_nsec(&st.st_ctim);
+        w->pass_since_nsec = clock_nsec(CLOCK_REALTIME) - CLOCK_LAG_NSEC;
+        if (w->pass == 1)
+                w->since_nsec = w->pass_since_nsec;
+        atomic_store(&w->modified, 0);
+        queue_begin(&w->queue, &root->work);
         r = threads_run(threads);
         if (r < 0)
                 return r;
@@ -97,7 +241,7 @@ static int run_pass(Walk *w, Threads *threads, WalkCounts *ret) {
         ret->modified = atomic_load(&w->modified);
         if (ret->modified > 0 && w->pass < PASSES_MAX)
                 return 0;
-        r = change_root(w, ret);
+        r = finish_changes(w, ret);
         if (r < 0) {
                 dir_add_issue(w, NULL, NULL, NULL, -r);
                 ret->failed++;
@@ -105,7 +249,7 @@ static int run_pass(Walk *w, Threads *threads, WalkCounts *ret) {
         return 0;
 }
 
-static int compare_root(Walk *w, WalkCounts *counts) {
+static int finish_comparison(Walk *w, WalkCounts *counts) {
         const Visitor *v = w->spec->visitor;
         TreeVisit found = { 0 };
         int r;
@@ -122,7 +266,7 @@ static int compare_root(Walk *w, WalkCounts *counts) {
 
 /* Time stamps tell that an entry was modified: this needs a clock that is not set back meanwhile, and is
  * the same one as the file system's. */
-static int walk(Walk *w, WalkCounts *ret) {
+static int run_passes(Walk *w, WalkCounts *ret) {
         _cleanup_(threads_done) Threads threads = { 0 };
         const struct timespec lag = { .tv_nsec = CLOCK_LAG_NSEC };
         int r;
@@ -140,7 +284,7 @@ static int walk(Walk *w, WalkCounts *ret) {
                 (void) nanosleep(&lag, NULL);
         }
         ret->changed += w->root_changed;
-        return w->spec->visitor && !walk_changes(w) ? compare_root(w, ret) : 0;
+        return w->spec->visitor && !walk_changes(w) ? finish_comparison(w, ret) : 0;
 }
 
 int tree_walk(const TreeSpec *spec, WalkResult *ret) {
@@ -155,7 +299,7 @@ int tree_walk(const TreeSpec *spec, WalkResult *ret) {
         r = queue_init(&w.queue);
         if (r < 0)
                 return r;
-        r = walk(&w, &result.counts);
+        r = run_passes(&w, &result.counts);
         queue_done(&w.queue);
         result.n_issues = w.n_issues;
         if (r < 0)

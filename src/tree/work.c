@@ -300,6 +300,7 @@ static Work *process_chunk(Thread *t, Dir *d, Chunk *c, Found *f) {
         return kept;
 }
 
+/* Returns what this thread is to do next, or NULL. */
 static Work *step_dir(Thread *t, Dir *d) {
         Walk *w = t->walk;
         Found f = { 0 };
@@ -334,17 +335,6 @@ static Work *step_dir(Thread *t, Dir *d) {
         return process_chunk(t, d, c, &f);
 }
 
-/* Returns what this thread is to do next, or NULL. */
-static Work *step(Thread *t, Work *work) {
-        Batch *b = (Batch *) work;
-
-        if (work->kind == WORK_DIR)
-                return step_dir(t, (Dir *) work);
-        visit_entries(t, b->chunk, b->start, b->end);
-        release_batch(t, b);
-        return NULL;
-}
-
 void work_discard(Thread *t, Work *work) {
         if (work->kind == WORK_BATCH)
                 release_batch(t, (Batch *) work);
@@ -359,7 +349,15 @@ void work_run(Thread *t) {
 
         while ((work = work ?: queue_take(q, had_work))) {
                 had_work = true;
-                work = step(t, work);
+                if (work->kind == WORK_DIR)
+                        work = step_dir(t, (Dir *) work);
+                else {
+                        Batch *b = (Batch *) work;
+
+                        visit_entries(t, b->chunk, b->start, b->end);
+                        release_batch(t, b);
+                        work = NULL;
+                }
                 if (work && queue_is_stopped(q)) {
                         work_discard(t, work);
                         work = NULL;
