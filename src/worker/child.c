@@ -1,9 +1,142 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <limits.h>
 #include <poll.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "basic/log.h"
+#include "model/limits.h"
 #include "worker/child.h"
+
+/* The last byte of each text stays 0. */
+typedef struct Entry {
+        _Atomic pid_t pid;  /* 0: free */
+        _Atomic bool ready; /* the rest is filled in */
+        pid_t peer;
+        char operation[16];
+        char volume[VOLUME_ID_MAX + 1];
+        char target[PATH_MAX];
+} Entry;
+
+struct Children {
+        size_t n;
+        Entry entries[];
+};
+
+int children_new(size_t n, Children **ret) {
+        Children *c = mmap(NULL, sizeof(Children) + n * sizeof(Entry), PROT_READ | PROT_WRITE,
+                           MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+        if (c == MAP_FAILED)
+                return -errno;
+        c->n = n;
+        *ret = c;
+        return 0;
+}
+
+void child_enter(const Child *c, const char *operation, const char *volume, const char *target) {
+        Children *all = c->children;
+
+        for (Entry *e = all->entries; e < all->entries + all->n; e++) {
+                pid_t nobody = 0;
+
+                if (!atomic_compare_exchange_strong(&e->pid, &nobody, getpid()))
+                        continue;
+                e->peer = child_peer_pid(c);
+                strncpy(e->operation, operation, sizeof(e->operation) - 1);
+                strncpy(e->volume, strempty(volume), sizeof(e->volume) - 1);
+                strncpy(e->target, strempty(target), sizeof(e->target) - 1);
+                e->ready = true;
+                return;
+        }
+}
+
+void children_leave(Children *c, pid_t pid) {
+        for (size_t i = 0; i < c->n; i++)
+                if (c->entries[i].pid == pid) {
+                        c->entries[i].ready = false;
+                        c->entries[i].pid = 0;
+                }
+}
+
+bool children_next_orphan(const Children *c, pid_t peer, size_t *index, OrphanNote *ret) {
+        while (*index < c->n) {
+                const Entry *e = &c->entries[(*index)++];
+
+                if (!e->ready || e->peer == peer)
+                        continue;
+                *ret = (OrphanNote){
+                        .pid = e->pid,
+                        .operation = (char *) e->operation,
+                        .volume = (char *) e->volume,
+                        .target = (char *) e->target,
+                };
+                return true;
+        }
+        return false;
+}
+
+bool children_has(const Children *c, pid_t pid) {
+        for (size_t i = 0; i < c->n; i++)
+                if (c->entries[i].pid == pid)
+                        return true;
+        return false;
+}
+
+typedef union Control {
+        struct cmsghdr header; /* for the alignment */
+        char buffer[CMSG_SPACE(sizeof(int))];
+} Control;
+
+int hand_over(int socket, int fd) {
+        Control control = { 0 };
+        char byte = 0;
+        struct msghdr m = {
+                .msg_iov = &(struct iovec){ .iov_base = &byte, .iov_len = 1 },
+                .msg_iovlen = 1,
+                .msg_control = &control,
+                .msg_controllen = sizeof(control),
+        };
+        struct cmsghdr *header = CMSG_FIRSTHDR(&m);
+
+        *header = (struct cmsghdr){
+                .cmsg_level = SOL_SOCKET,
+                .cmsg_type = SCM_RIGHTS,
+                .cmsg_len = CMSG_LEN(sizeof(int)),
+        };
+        memcpy(CMSG_DATA(header), &fd, sizeof(int));
+        return sendmsg(socket, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}
+
+int hand_over_receive(int socket) {
+        Control control = { 0 };
+        char byte;
+        struct msghdr m = {
+                .msg_iov = &(struct iovec){ .iov_base = &byte, .iov_len = 1 },
+                .msg_iovlen = 1,
+                .msg_control = &control,
+                .msg_controllen = sizeof(control),
+        };
+        const struct cmsghdr *header;
+        ssize_t n;
+        int fd;
+
+        do
+                n = recvmsg(socket, &m, MSG_CMSG_CLOEXEC);
+        while (n < 0 && errno == EINTR);
+        if (n < 0)
+                return -errno;
+        if (n == 0)
+                return -ENOTCONN;
+        header = CMSG_FIRSTHDR(&m);
+        if (!header || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS ||
+            header->cmsg_len != CMSG_LEN(sizeof(int)))
+                return -EBADMSG;
+        memcpy(&fd, CMSG_DATA(header), sizeof(int));
+        return fd;
+}
 
 pid_t child_peer_pid(const Child *c) {
         struct ucred peer = { 0 };
@@ -19,14 +152,10 @@ bool child_peer_is_gone(void *userdata) {
         return p.fd < 0 || (poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR)));
 }
 
-void child_enter(const Child *c, const char *operation, const char *volume, const char *target) {
-        children_enter(c->children, child_peer_pid(c), operation, volume, target);
-}
-
 /* However long it takes: a hang-up, the parent's signal or the job's deadline ends the wait. ret_reply may be
  * NULL. */
-static int ask(Child *c, const char *member, const MessageType *type, const void *question,
-               sd_bus_message **ret_reply, Failure *f) {
+static int ask_selvold(Child *c, const char *member, const MessageType *type, const void *question,
+                       sd_bus_message **ret_reply, Failure *f) {
         _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
         _cleanup_free_ char *text = NULL;
@@ -60,7 +189,7 @@ int ask_plan(Child *c, const PlanQuestion *question, PlanAnswer *ret, Failure *f
         log_debug("Asking %s: type %s, superblock %s, %zu mounts%s, seclabel %i%s.", DECISION_PLAN,
                   strempty(o->fs_type), strempty(o->superblock), o->n_mounts, o->mounts_unknown ? " or more" : "",
                   question->seclabel, question->mounted ? ", mounted" : "");
-        r = ask(c, DECISION_PLAN, &plan_question_type, question, &reply, f);
+        r = ask_selvold(c, DECISION_PLAN, &plan_question_type, question, &reply, f);
         if (r != 0)
                 return r;
         r = plan_answer_read(reply, &a);
@@ -90,17 +219,17 @@ static void log_mark(const Mark *mark) {
 
 int ask_walk(Child *c, const WalkNote *note, Failure *f) {
         log_mark(&note->mark);
-        return ask(c, DECISION_WALK, &walk_note_type, note, NULL, f);
+        return ask_selvold(c, DECISION_WALK, &walk_note_type, note, NULL, f);
 }
 
 int ask_ready(Child *c, const ReadyNote *note, Failure *f) {
         log_debug("Asking %s: mount %llu of device %s.", DECISION_READY, (unsigned long long) note->identity.id,
                   note->identity.device);
-        return ask(c, DECISION_READY, &ready_note_type, note, NULL, f);
+        return ask_selvold(c, DECISION_READY, &ready_note_type, note, NULL, f);
 }
 
 /* The event loop doesn't run while an operation does. */
-static int send_signal(Child *c, sd_bus_message *m) {
+static int send_news(Child *c, sd_bus_message *m) {
         int r;
 
         r = sd_bus_send(c->bus, m, NULL);
@@ -122,7 +251,7 @@ int tell_marked(Child *c, const Mark *mark) {
         r = mark_append(m, mark);
         if (r < 0)
                 return r;
-        return send_signal(c, m);
+        return send_news(c, m);
 }
 
 int tell_progress(Child *c, const WalkCounts *counts, uint64_t total) {
@@ -138,5 +267,5 @@ int tell_progress(Child *c, const WalkCounts *counts, uint64_t total) {
         r = sd_bus_message_append(m, "t", total);
         if (r < 0)
                 return r;
-        return send_signal(c, m);
+        return send_news(c, m);
 }

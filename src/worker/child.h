@@ -5,8 +5,40 @@
 #include <systemd/sd-event.h>
 
 #include "mount/stage-source.h"
+#include "wire/messages.h"
 #include "wire/protocol.h"
-#include "worker/children.h"
+
+/* --- the table that the server and its children share --- */
+
+/* The work of each child is in memory of them all, so that a selvold that starts learns which children of an
+ * earlier selvold are at work. */
+
+typedef struct Children Children;
+
+/* Room for n children. *ret is never released: it is there as long as the process. Returns 0 or a negative
+ * errno. */
+int children_new(size_t n, Children **ret) _warn_unused_;
+
+/* By the parent: the child has gone. */
+void children_leave(Children *c, pid_t pid);
+
+/* The next child, from *index on, that is at work for another process than the peer. The strings are those
+ * of the table. Returns whether there is one. */
+bool children_next_orphan(const Children *c, pid_t peer, size_t *index, OrphanNote *ret);
+/* Whether a child with the pid is at work. It is one until its parent has reaped it, so nobody else has the
+ * pid then. */
+bool children_has(const Children *c, pid_t pid);
+
+/* The server hands a connection that it has accepted over to a child that was forked before and waits
+ * (unix(7), SCM_RIGHTS). */
+
+/* Sends a copy of fd. Returns 0 or a negative errno: -EPIPE if the child is gone. */
+int hand_over(int socket, int fd) _warn_unused_;
+/* Waits for one. Returns a descriptor; -ENOTCONN if the parent wants no more of it; or another negative
+ * errno. */
+int hand_over_receive(int socket) _warn_unused_;
+
+/* --- a child --- */
 
 /* The process that runs one operation. It may block for as long as a volume's server likes: its parent ends
  * it when the peer hangs up. */
@@ -32,7 +64,8 @@ pid_t child_peer_pid(const Child *c);
 /* Whether selvold has hung up; userdata is the Child. */
 bool child_peer_is_gone(void *userdata);
 
-/* From here on something may be changed, also when selvold is gone: says what, see children_enter(). */
+/* From here on something may be changed, also when selvold is gone: the table says what, and for which
+ * process. operation is the name of the method; volume and target are "" or NULL if not known. */
 void child_enter(const Child *c, const char *operation, const char *volume, const char *target);
 
 /* Questions and news of the child to selvold while an operation runs, on the connection that it serves

@@ -28,7 +28,7 @@ typedef struct Arguments {
         const char *peer_uid;
 } Arguments;
 
-static void print_help(void) {
+static void print_worker_help(void) {
         puts("selvol-worker [OPTIONS]\n\n"
              "Mounts volumes for selvold, which asks over a socket that systemd passes.\n\n"
              "  -h --help               Show this help\n"
@@ -41,7 +41,7 @@ static void print_help(void) {
 }
 
 /* Returns 1 to go on, 0 to exit with success, or a negative errno. */
-static int parse_arguments(int argc, char **argv, Arguments *ret) {
+static int parse_worker_arguments(int argc, char **argv, Arguments *ret) {
         enum { ARG_VERSION = 0x100, ARG_SOCKET, ARG_CONFIG_USR, ARG_CONFIG_ETC, ARG_PEER_UID };
         static const struct option options[] = {
                 { "help", no_argument, NULL, 'h' },
@@ -57,7 +57,7 @@ static int parse_arguments(int argc, char **argv, Arguments *ret) {
         while ((c = getopt_long(argc, argv, "h", options, NULL)) >= 0)
                 switch (c) {
                 case 'h':
-                        print_help();
+                        print_worker_help();
                         return 0;
                 case ARG_VERSION:
                         puts("selvol-worker " SELVOL_VERSION);
@@ -175,7 +175,7 @@ static int prepare_directories(void) {
         return r < 0 ? r : prepare_directory(MOUNT_NOTES);
 }
 
-static int run(const Arguments *args) {
+static int run_worker(const Arguments *args) {
         _cleanup_(server_done) Server server = SERVER_INIT;
         ServerConfig config = {
                 .usr_dir = args->config_usr,
@@ -213,8 +213,8 @@ int main(int argc, char **argv) {
         int r;
 
         log_set_level_from_environment();
-        r = parse_arguments(argc, argv, &args);
+        r = parse_worker_arguments(argc, argv, &args);
         if (r > 0)
-                r = run(&args);
+                r = run_worker(&args);
         return r < 0 ? EXIT_FAILURE : r > 0 ? EXIT_CONFIG : EXIT_SUCCESS;
 }

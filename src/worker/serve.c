@@ -23,7 +23,7 @@ static int failure_priority(Child *c, FailureKind kind) {
 
 /* Ends a call: r is 0 if the reply was sent, a negative errno, or a failure kind with f filled. Returns
  * what a bus method is to return. */
-static int finish(Child *c, const char *operation, const char *path, int r, Failure *f, sd_bus_error *error) {
+static int finish_call(Child *c, const char *operation, const char *path, int r, Failure *f, sd_bus_error *error) {
         _cleanup_free_ char *target = string_escape(strempty(path), 200);
         const LogField fields[] = { { "SELVOL_TARGET", target }, { "SELVOL_OPERATION", operation } };
 
@@ -91,7 +91,7 @@ static int read_call(sd_bus_message *m, const MessageType *type, void *ret_call)
                         r = operation_##name(userdata, &call, &result, &f);                 \
                 if (r == 0)                                                                 \
                         r = reply_with(m, &result_name##_type, &result);                    \
-                return finish(userdata, member, call.path, r, &f, error);                   \
+                return finish_call(userdata, member, call.path, r, &f, error);              \
         }                                                                                   \
         struct on_##name##_needs_a_semicolon
 
@@ -112,7 +112,7 @@ static int on_watch(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         if (r >= 0)
                 r = sd_bus_send(NULL, reply, NULL);
         /* The child stays for it. */
-        return r >= 0 ? 1 : finish(userdata, WORKER_WATCH, NULL, r, &f, error);
+        return r >= 0 ? 1 : finish_call(userdata, WORKER_WATCH, NULL, r, &f, error);
 }
 
 static int on_expect(sd_bus_message *m, void *userdata, sd_bus_error *error) {
@@ -128,7 +128,7 @@ static int on_expect(sd_bus_message *m, void *userdata, sd_bus_error *error) {
                 if (r >= 0)
                         return 1;
         }
-        return finish(userdata, WORKER_EXPECT, NULL, r, &f, error);
+        return finish_call(userdata, WORKER_EXPECT, NULL, r, &f, error);
 }
 
 #define METHOD(name, in, out, handler) SD_BUS_METHOD(name, in, out, handler, SD_BUS_VTABLE_UNPRIVILEGED)

@@ -84,19 +84,6 @@ static int on_deadline(sd_event_source *source, uint64_t usec, void *userdata) {
         return 0;
 }
 
-/* The child is a zombie still: its process group can't be another's yet. */
-static void child_gone(Connection *c, const siginfo_t *si) {
-        (void) kill(-c->pid, SIGKILL);
-        if (si->si_code != CLD_EXITED && !c->ending)
-                log_error("Child %i was killed by signal %i (%s).", (int) c->pid, si->si_status,
-                          strempty(sigdescr_np(si->si_status)));
-
-        c->ending = true;
-        c->gone = true;
-        (void) sd_event_source_set_enabled(c->hangup_source, SD_EVENT_OFF);
-        c->timer_source = sd_event_source_disable_unref(c->timer_source);
-}
-
 /* Helpers that outlived the child have become our children (PR_SET_CHILD_SUBREAPER); they keep the
  * namespace and what is staged in it. */
 static bool helpers_are_gone(const Connection *c) {
@@ -109,7 +96,7 @@ static bool helpers_are_gone(const Connection *c) {
 }
 
 /* Waits for a connection at spare_fd, unless that is -EBADF: then it is fd. */
-static int serve(Server *s, int fd, int spare_fd) {
+static int serve_next(Server *s, int fd, int spare_fd) {
         Child c = {
                 .settings = &s->settings,
                 .staging = &s->staging,
@@ -148,7 +135,7 @@ static _Noreturn void run_child(Server *s, int fd, int spare_fd, pid_t parent) {
         s->fd = fd_close(s->fd);
         s->spare_fd = fd_close(s->spare_fd);
 
-        r = serve(s, fd, spare_fd);
+        r = serve_next(s, fd, spare_fd);
         if (r < 0)
                 log_error_errno(r, "Failed to serve a connection: %m");
 #ifdef __SANITIZE_ADDRESS__
@@ -159,7 +146,7 @@ static _Noreturn void run_child(Server *s, int fd, int spare_fd, pid_t parent) {
 }
 
 /* Either of fd and spare_fd is a descriptor. Returns the pid or a negative errno. */
-static pid_t start_child(Server *s, int fd, int spare_fd) {
+static pid_t fork_child(Server *s, int fd, int spare_fd) {
         pid_t parent = getpid(), pid = fork();
 
         if (pid < 0)
@@ -176,54 +163,45 @@ static void drop_spare(Server *s) {
         s->spare_pid = 0;
 }
 
-/* A child that waits for the next connection, which then need not wait for a fork. */
-static void start_spare(Server *s) {
+/* A child that waits for the next connection, which then need not wait for a fork. The event loop calls this
+ * when there is nothing else to do. */
+static int start_spare(sd_event_source *source, void *userdata) {
+        Server *s = userdata;
         int pair[2];
 
         if (s->spare_fd >= 0 || s->stopping)
-                return;
+                return 0;
         if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
                 log_debug("No child is started in advance: %s.", strerrorname_np(errno));
-                return;
+                return 0;
         }
         s->spare_fd = pair[0];
-        s->spare_pid = start_child(s, -EBADF, pair[1]);
+        s->spare_pid = fork_child(s, -EBADF, pair[1]);
         close(pair[1]);
         if (s->spare_pid < 0)
                 drop_spare(s);
-}
-
-/* When there is nothing else to do. */
-static int on_spare(sd_event_source *source, void *userdata) {
-        start_spare(userdata);
         return 0;
 }
 
-/* The child that waits gets the connection, or one that is forked for it. */
-static pid_t give_to_child(Server *s, int fd) {
-        pid_t pid = s->spare_pid;
-        int r = s->spare_fd >= 0 ? hand_over(s->spare_fd, fd) : -EPIPE;
+/* The child is a zombie still: its process group can't be another's yet. */
+static void child_gone(Server *s, const siginfo_t *si) {
+        for (size_t i = 0; i < s->n_connections; i++) {
+                Connection *c = s->connections[i];
 
-        drop_spare(s);
-        (void) sd_event_source_set_enabled(s->spare_source, SD_EVENT_ONESHOT);
-        return r < 0 ? start_child(s, fd, -EBADF) : pid;
-}
-
-/* Takes all children that have ended, looking at each before its pid becomes free. */
-static void collect_children(Server *s) {
-        for (;;) {
-                siginfo_t si = { 0 };
-
-                if (waitid(P_ALL, 0, &si, WEXITED | WNOHANG | WNOWAIT) < 0 || si.si_pid == 0)
-                        return;
-                for (size_t i = 0; i < s->n_connections; i++)
-                        if (s->connections[i]->pid == si.si_pid && !s->connections[i]->gone)
-                                child_gone(s->connections[i], &si);
-                if (si.si_pid == s->spare_pid)
-                        drop_spare(s);
-                children_leave(s->children, si.si_pid);
-                (void) waitid(P_PID, (id_t) si.si_pid, &si, WEXITED | WNOHANG);
+                if (c->pid != si->si_pid || c->gone)
+                        continue;
+                (void) kill(-c->pid, SIGKILL);
+                if (si->si_code != CLD_EXITED && !c->ending)
+                        log_error("Child %i was killed by signal %i (%s).", (int) c->pid, si->si_status,
+                                  strempty(sigdescr_np(si->si_status)));
+                c->ending = true;
+                c->gone = true;
+                (void) sd_event_source_set_enabled(c->hangup_source, SD_EVENT_OFF);
+                c->timer_source = sd_event_source_disable_unref(c->timer_source);
         }
+        if (si->si_pid == s->spare_pid)
+                drop_spare(s);
+        children_leave(s->children, si->si_pid);
 }
 
 /* By signal, not by sd_event_add_child(), which misses the end of a child that is being traced at that
@@ -231,7 +209,15 @@ static void collect_children(Server *s) {
 static int on_sigchld(sd_event_source *source, const struct signalfd_siginfo *si, void *userdata) {
         Server *s = userdata;
 
-        collect_children(s);
+        /* Each is looked at before its pid becomes free. */
+        for (;;) {
+                siginfo_t ended = { 0 };
+
+                if (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) < 0 || ended.si_pid == 0)
+                        break;
+                child_gone(s, &ended);
+                (void) waitid(P_PID, (id_t) ended.si_pid, &ended, WEXITED | WNOHANG);
+        }
         for (size_t i = s->n_connections; i-- > 0;)
                 if (s->connections[i]->gone && helpers_are_gone(s->connections[i])) {
                         connection_free(s->connections[i]);
@@ -248,6 +234,7 @@ static int on_sigchld(sd_event_source *source, const struct signalfd_siginfo *si
 /* Takes the descriptor over. */
 static int connection_start(Server *s, int fd) {
         _cleanup_(connection_freep) Connection *c = calloc(1, sizeof(*c));
+        pid_t spare = s->spare_pid;
         int r;
 
         if (!c) {
@@ -256,7 +243,11 @@ static int connection_start(Server *s, int fd) {
         }
         c->server = s;
         c->fd = fd;
-        c->pid = give_to_child(s, fd);
+        /* The child that waits gets it, or one that is forked for it. */
+        r = s->spare_fd >= 0 ? hand_over(s->spare_fd, fd) : -EPIPE;
+        drop_spare(s);
+        (void) sd_event_source_set_enabled(s->spare_source, SD_EVENT_ONESHOT);
+        c->pid = r < 0 ? fork_child(s, fd, -EBADF) : spare;
         if (c->pid < 0)
                 return c->pid;
 
@@ -286,7 +277,7 @@ static bool peer_is_allowed(const Server *s, int fd) {
         return false;
 }
 
-static int on_connection(sd_event_source *source, int listen_fd, uint32_t events, void *userdata) {
+static int on_accept(sd_event_source *source, int listen_fd, uint32_t events, void *userdata) {
         Server *s = userdata;
         _cleanup_close_ int fd = -EBADF;
         int r;
@@ -378,7 +369,7 @@ static int load_settings(Server *s) {
         return 0;
 }
 
-static int on_reload(sd_event_source *source, const struct signalfd_siginfo *si, void *userdata) {
+static int on_sighup(sd_event_source *source, const struct signalfd_siginfo *si, void *userdata) {
         Server *s = userdata;
 
         (void) sd_notify(0, "RELOADING=1");
@@ -386,17 +377,17 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *si,
                 log_info("Configuration read again.");
                 /* It has the old one. */
                 drop_spare(s);
-                start_spare(s);
+                (void) start_spare(s->spare_source, s);
         }
         (void) sd_notify(0, "READY=1");
         return 0;
 }
 
-static int add_sources(Server *s) {
+static int add_event_sources(Server *s) {
         const struct {
                 int signal;
                 sd_event_signal_handler_t handler;
-        } signals[] = { { SIGTERM, on_stop }, { SIGINT, on_stop }, { SIGHUP, on_reload }, { SIGCHLD, on_sigchld } };
+        } signals[] = { { SIGTERM, on_stop }, { SIGINT, on_stop }, { SIGHUP, on_sighup }, { SIGCHLD, on_sigchld } };
         int r;
 
         r = sd_event_new(&s->event);
@@ -407,10 +398,10 @@ static int add_sources(Server *s) {
                 if (r < 0)
                         return r;
         }
-        r = sd_event_add_io(s->event, &s->accept_source, s->fd, EPOLLIN, on_connection, s);
+        r = sd_event_add_io(s->event, &s->accept_source, s->fd, EPOLLIN, on_accept, s);
         if (r < 0)
                 return r;
-        r = sd_event_add_defer(s->event, &s->spare_source, on_spare, s);
+        r = sd_event_add_defer(s->event, &s->spare_source, start_spare, s);
         if (r < 0)
                 return r;
         r = sd_event_source_set_priority(s->spare_source, SD_EVENT_PRIORITY_IDLE);
@@ -454,7 +445,7 @@ int server_start(Server *s, int fd, const ServerConfig *config) {
         if (r < 0)
                 return log_error_errno(r, "Failed to allocate memory for children: %m");
 
-        r = add_sources(s);
+        r = add_event_sources(s);
         return r < 0 ? log_error_errno(r, "Failed to set up the event loop: %m") : 0;
 }
 

@@ -7,7 +7,7 @@
 
 #include "model/limits.h"
 #include "mount/stage-source.h"
-#include "worker/children.h"
+#include "worker/child.h"
 
 /* Accepts connections, gives each to a child of its own, of which one is forked in advance, and ends the
  * child when the peer hangs up. Touches no volume itself, so that none can block it. */
