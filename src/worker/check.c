@@ -35,7 +35,7 @@ int check_call(const Child *c, const char *volume, const char *source, const cha
         return request_validate(&q, c->settings, f);
 }
 
-static int check_context(const Settings *settings, char **context, Failure *f) {
+static int check_answer_context(const Settings *settings, char **context, Failure *f) {
         _cleanup_free_ char *canonical = NULL;
         int r;
 
@@ -52,41 +52,36 @@ static int check_context(const Settings *settings, char **context, Failure *f) {
         return selinux_check_context(canonical, context, f);
 }
 
-static int check_options(const Settings *settings, const FileSystem *fs, PlanAnswer *a, Failure *f) {
+int ask_checked(Child *c, const PlanQuestion *question, const FileSystem *fs, PlanAnswer *ret, Failure *f) {
         _cleanup_(mount_options_done) MountOptions options = { 0 };
+        const FilesWanted *w = &ret->files;
         int r;
 
-        r = mount_options_parse(a->mount_options, &options, f);
-        if (r != 0)
+        r = ask_plan(c, question, ret, f);
+        if (r != 0 || ret->verdict != PLAN_GO)
                 return r;
-        if (options.context)
-                return failure_set(f, FAILURE_INVALID_OPTION,
-                                   "The mount options must not have the context: pass it as \"SELinuxContext\".");
-        r = mount_options_check(options.options, settings, fs, f);
-        if (r != 0)
-                return r;
-        strv_free(a->mount_options);
-        a->mount_options = TAKE_PTR(options.options);
-        a->read_only = a->read_only || options.read_only;
-        return 0;
-}
-
-static int check_answer(const Settings *settings, const Node *node, const FileSystem *fs, PlanAnswer *a, Failure *f) {
-        const FilesWanted *w = &a->files;
-        int r;
-
         if (fs) {
-                r = check_options(settings, fs, a, f);
+                r = mount_options_parse(ret->mount_options, &options, f);
                 if (r != 0)
                         return r;
+                if (options.context)
+                        return failure_set(
+                                f, FAILURE_INVALID_OPTION,
+                                "The mount options must not have the context: pass it as \"SELinuxContext\".");
+                r = mount_options_check(options.options, c->settings, fs, f);
+                if (r != 0)
+                        return r;
+                strv_free(ret->mount_options);
+                ret->mount_options = TAKE_PTR(options.options);
+                ret->read_only = ret->read_only || options.read_only;
         }
-        if (!isempty(a->context) && !node->selinux)
+        if (!isempty(ret->context) && !question->node.selinux)
                 return failure_set(f, FAILURE_NOT_SUPPORTED,
                                    "SELinux is off on this node, so nothing can be mounted with a context.");
-        r = check_context(settings, &a->context, f);
+        r = check_answer_context(c->settings, &ret->context, f);
         if (r != 0)
                 return r;
-        r = check_context(settings, &a->files.context, f);
+        r = check_answer_context(c->settings, &ret->files.context, f);
         if (r != 0)
                 return r;
         if (w->gid == GID_NONE &&
@@ -96,16 +91,7 @@ static int check_answer(const Settings *settings, const Node *node, const FileSy
         return 0;
 }
 
-int ask_checked(Child *c, const PlanQuestion *question, const FileSystem *fs, PlanAnswer *ret, Failure *f) {
-        int r;
-
-        r = ask_plan(c, question, ret, f);
-        if (r != 0 || ret->verdict != PLAN_GO)
-                return r;
-        return check_answer(c->settings, &question->node, fs, ret, f);
-}
-
-static int check_mounts(const Child *c, const MountFact *mounts, size_t n_mounts, Failure *f) {
+static int check_foreign_mounts(const Child *c, const MountFact *mounts, size_t n_mounts, Failure *f) {
         for (size_t i = 0; i < n_mounts; i++) {
                 const MountFact *m = &mounts[i];
                 int r;
@@ -128,7 +114,7 @@ int foreign_check_source(const Child *c, const Source *s, Observed *o, Failure *
         int r;
 
         r = observe_source_mounts(s, o);
-        return r < 0 ? r : check_mounts(c, o->mounts, o->n_mounts, f);
+        return r < 0 ? r : check_foreign_mounts(c, o->mounts, o->n_mounts, f);
 }
 
 int foreign_check_unobserved(const Child *c, const Source *s, Failure *f) {
@@ -149,7 +135,7 @@ int foreign_check_table(const Child *c, const MountTable *table, const MountFact
         r = mount_table_find_devices(table, &device, 1, &mounts, &n);
         if (r < 0)
                 return r;
-        r = check_mounts(c, mounts, n, f);
+        r = check_foreign_mounts(c, mounts, n, f);
         mount_facts_free(mounts, n);
         if (ret_n)
                 *ret_n = n;

@@ -18,20 +18,16 @@
 /* How many entries are compared before a map. */
 enum { ENTRIES_COMPARED = 1024 };
 
-static void take_mark(Mark *known, Mark *now) {
-        mark_done(known);
-        *known = TAKE_STRUCT(*now);
-}
-
 /* Takes over what is said of the mark now, which is told if it is something else than before. */
 static int note_mark(Child *c, Mark *known, Mark *now) {
         bool changed = known->found != now->found || !mark_equal(known, now);
 
-        take_mark(known, now);
+        mark_done(known);
+        *known = TAKE_STRUCT(*now);
         return changed ? tell_marked(c, known) : 0;
 }
 
-static int apply_change(Child *c, int root, MarkChange change, const MarkProof *proof, Mark *mark, Failure *f) {
+static int apply_mark_change(Child *c, int root, MarkChange change, const MarkProof *proof, Mark *mark, Failure *f) {
         _cleanup_(mark_done) Mark now = { 0 };
         int r;
 
@@ -52,7 +48,7 @@ int files_mark_staged(Child *c, const Subject *s, const MountOutcome *o, MarkCha
                 if (r < 0)
                         return r;
         }
-        r = apply_change(c, s->root, change, &o->proof, mark, f);
+        r = apply_mark_change(c, s->root, change, &o->proof, mark, f);
         /* After an error the mount is given up, whether it is read-only or not. */
         if (r == 0 && only_mount)
                 r = attributes_set_read_only(s->tree, true);
@@ -77,7 +73,7 @@ static int note_fingerprint_live(Child *c, const Target *target, const MountOutc
         if (r == 0)
                 r = subject_check(c, &s, o, &ignored);
         if (r == 0)
-                r = apply_change(c, s.root, MARK_KEEP, &o->proof, mark, &ignored);
+                r = apply_mark_change(c, s.root, MARK_KEEP, &o->proof, mark, &ignored);
         return r < 0 ? r : 0;
 }
 
@@ -102,7 +98,7 @@ int files_mark_live(Child *c, const Target *target, const MountOutcome *o, MarkC
                 if (r != 0)
                         return r;
         }
-        return apply_change(c, s.root, change, &o->proof, mark, f);
+        return apply_mark_change(c, s.root, change, &o->proof, mark, f);
 }
 
 typedef struct Reporter {
@@ -112,7 +108,7 @@ typedef struct Reporter {
         bool quiet;    /* it is no walk that anybody waits for */
 } Reporter;
 
-static int report(const WalkCounts *counts, void *userdata) {
+static int report_progress(const WalkCounts *counts, void *userdata) {
         static const WalkCounts nothing = { 0 };
         const Reporter *reporter = userdata;
 
@@ -129,7 +125,7 @@ static void set_io_class(int io_class) {
 }
 
 /* The steps after the walk, such as publishing the mount, are waited for: the walk is not idle I/O. */
-static int run(Reporter *reporter, FilesSpec *spec, WalkResult *ret, Failure *f) {
+static int run_walk(Reporter *reporter, FilesSpec *spec, WalkResult *ret, Failure *f) {
         const bool idle = reporter->child->settings->io_class == IO_CLASS_IDLE;
         TreeSpec *tree = &spec->tree;
         struct rlimit limit;
@@ -137,7 +133,7 @@ static int run(Reporter *reporter, FilesSpec *spec, WalkResult *ret, Failure *f)
 
         if (tree->entries_per_sec > WALK_ENTRIES_PER_SEC_MAX)
                 tree->entries_per_sec = WALK_ENTRIES_PER_SEC_MAX;
-        tree->progress = report;
+        tree->progress = report_progress;
         tree->userdata = reporter;
 
         /* Each directory on the way down is kept open, and a tree may be deep. */
@@ -154,7 +150,7 @@ static int run(Reporter *reporter, FilesSpec *spec, WalkResult *ret, Failure *f)
 }
 
 int files_verify(Child *c, FilesSpec *spec, WalkResult *ret, Failure *f) {
-        return run(&(Reporter){ .child = c }, spec, ret, f);
+        return run_walk(&(Reporter){ .child = c }, spec, ret, f);
 }
 
 /* One change of the files of a volume. */
@@ -204,7 +200,7 @@ static int find_difference(const Change *g, const Ownership *on_disk, char **ret
         _cleanup_(walk_result_done) WalkResult result = { 0 };
         int r;
 
-        r = run(&(Reporter){ .child = g->child, .quiet = true }, &spec, &result, f);
+        r = run_walk(&(Reporter){ .child = g->child, .quiet = true }, &spec, &result, f);
         if (r != 0)
                 return r;
         *ret = NULL;
@@ -216,7 +212,7 @@ static int find_difference(const Change *g, const Ownership *on_disk, char **ret
 }
 
 /* Unlike a walk a map mends nothing, so the word of the mark alone is not enough. */
-static int map(const Change *g, Failure *f) {
+static int map_groups(const Change *g, Failure *f) {
         const FilesDecision *d = &g->result->files;
         const Ownership on_disk = { .gid = d->disk_gid, .readers = g->answer->files.readers };
         MountOutcome *o = &g->result->outcome;
@@ -259,7 +255,8 @@ static int begin_mark(const Change *g, const MarkWork *work, Mark *ret, Failure 
                         return r;
         }
         now.found = begun.found;
-        take_mark(&g->result->mark, &now);
+        mark_done(&g->result->mark);
+        g->result->mark = TAKE_STRUCT(now);
         *ret = TAKE_STRUCT(begun);
         return 0;
 }
@@ -271,7 +268,7 @@ static int find_total(const Change *g, FilesSpec *spec, uint64_t *ret, Failure *
         int r;
 
         if (used == 0 || g->subject->part) {
-                r = run(&(Reporter){ .child = g->child, .counting = true }, spec, &counted, f);
+                r = run_walk(&(Reporter){ .child = g->child, .counting = true }, spec, &counted, f);
                 if (r != 0)
                         return r;
                 used = counted.counts.done;
@@ -280,7 +277,7 @@ static int find_total(const Change *g, FilesSpec *spec, uint64_t *ret, Failure *
         return 0;
 }
 
-static int walk(const Change *g, Failure *f) {
+static int walk_over_files(const Change *g, Failure *f) {
         const FilesWanted *wanted = &g->answer->files;
         const FilesDecision *d = &g->result->files;
         const bool relabel = d->relabel == RELABEL_WALK, give = d->ownership == OWNERSHIP_WALK;
@@ -320,7 +317,7 @@ static int walk(const Change *g, Failure *f) {
         r = tell_progress(g->child, &(WalkCounts){ 0 }, reporter.total);
         if (r < 0)
                 return r;
-        r = run(&reporter, &spec, &g->result->walk, f);
+        r = run_walk(&reporter, &spec, &g->result->walk, f);
         if (r != 0)
                 return r;
         g->result->walked = true;
@@ -382,7 +379,7 @@ int files_change(Child *c, const char *volume, PlanQuestion *question, PlanAnswe
                   d->ownership_reason == OWNERSHIP_NOT_ASKED ? "" : " as ",
                   ownership_reason_to_string(d->ownership_reason), d->gid, d->disk_gid);
         if (files_need_map(&answer->files, d)) {
-                r = map(&change, f);
+                r = map_groups(&change, f);
                 if (r != 0)
                         return r;
         }
@@ -396,7 +393,7 @@ int files_change(Child *c, const char *volume, PlanQuestion *question, PlanAnswe
         r = subject_check_change(c, s, &result->outcome, d, f);
         if (r != 0)
                 return r;
-        r = walk(&change, f);
+        r = walk_over_files(&change, f);
         if (r != 0)
                 return r;
         return observe_root(s->root, &result->outcome, &result->mark);

@@ -154,7 +154,7 @@ int observe_check_label(const MountOutcome *o, const char *context, Failure *f) 
                            source, context, o->root_context);
 }
 
-static void judge(const MarkEvidence *e, OperationResult *result) {
+static void judge_mark(const MarkEvidence *e, OperationResult *result) {
         static const char *const words[] = { "not believed", "trusted", "believed" };
         MarkProof *proof = &result->outcome.proof;
 
@@ -180,7 +180,7 @@ void judge_staged(const Source *source, const PlanQuestion *question, const Plan
                 .witness = answer->witness,
         };
 
-        judge(&e, result);
+        judge_mark(&e, result);
 }
 
 void judge_mounted(int root, const PlanAnswer *answer, bool adopted, OperationResult *result) {
@@ -196,22 +196,17 @@ void judge_mounted(int root, const PlanAnswer *answer, bool adopted, OperationRe
         if (adopted && !e.witness.alive && fingerprint_is_known(&e.witness.kept))
                 (void) syncfs(root);
         e.now = superblock_read_fingerprint(root, &result->outcome.fact);
-        judge(&e, result);
+        judge_mark(&e, result);
 }
 
-static bool is_kept(const OperationResult *result) {
+void judge_keep(const Source *unmounted, OperationResult *result) {
         const MarkProof *proof = &result->outcome.proof;
 
-        return result->mark.found == MARK_PRESENT && proof->belief != MARK_ELSEWHERE &&
-               !fingerprint_is_kept_in_mark(&proof->fingerprint);
-}
-
-void judge_keep_mounted(OperationResult *result) {
-        if (is_kept(result))
+        if (result->mark.found != MARK_PRESENT || proof->belief == MARK_ELSEWHERE ||
+            fingerprint_is_kept_in_mark(&proof->fingerprint))
+                return;
+        if (unmounted)
+                result->fingerprint = source_take_fingerprint(unmounted);
+        else
                 (void) fingerprint_from_string(FINGERPRINT_MOUNTED, &result->fingerprint);
-}
-
-void judge_keep(const Source *source, OperationResult *result) {
-        if (is_kept(result))
-                result->fingerprint = source_take_fingerprint(source);
 }

@@ -36,10 +36,8 @@ void judge_staged(const Source *source, const PlanQuestion *question, const Plan
 /* Judges the mark of the mount at root, which is open for reading. adopted: others have mounted it. */
 void judge_mounted(int root, const PlanAnswer *answer, bool adopted, OperationResult *result);
 
-/* For the record: what an operation that leaves the volume mounted has found, or made, right stays so. */
-void judge_keep_mounted(OperationResult *result);
-
-/* For the record, when nothing of the operation is mounted any more: likewise, as long as the fingerprint is
- * the one of now. Nothing is kept of a file system that somebody else has mounted, or that keeps it in the
- * mark. */
-void judge_keep(const Source *source, OperationResult *result);
+/* For the record: what an operation has found, or made, right stays so while the volume is mounted, and, when
+ * nothing of the operation is mounted any more, as long as the fingerprint is the one of now. unmounted: the
+ * source then; NULL: the volume stays mounted. Nothing is kept of a file system that somebody else has
+ * mounted, or that keeps it in the mark. */
+void judge_keep(const Source *unmounted, OperationResult *result);

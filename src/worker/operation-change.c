@@ -101,8 +101,8 @@ static int open_staged(Child *c, const Place *p, const PlanAnswer *a, Subject *s
 }
 
 /* Where SELinux is off no mount shows seclabel. */
-static int check_outcome(const ChangeCall *call, const Node *node, const PlanAnswer *a, const MountOutcome *o,
-                         Failure *f) {
+static int check_changeable(const ChangeCall *call, const Node *node, const PlanAnswer *a, const MountOutcome *o,
+                            Failure *f) {
         if (!isempty(a->files.context) && node->selinux && !o->fact.seclabel)
                 return failure_set(f, FAILURE_NOT_SUPPORTED,
                                    "%s: the file system keeps no labels of its own, so there is nothing to relabel.",
@@ -114,7 +114,7 @@ static int check_outcome(const ChangeCall *call, const Node *node, const PlanAns
         return 0;
 }
 
-static char *describe(const PlanAnswer *a, const FilesDecision *d) {
+static char *describe_change(const PlanAnswer *a, const FilesDecision *d) {
         _cleanup_free_ char *group = NULL;
 
         if (d->ownership != OWNERSHIP_WALK)
@@ -129,7 +129,7 @@ static void log_changed(const ChangeCall *call, const PlanAnswer *a, const Opera
         const WalkCounts *n = &result->walk.counts;
         _cleanup_free_ char *target = string_escape(strempty(a->share_target), 200),
                             *duration = strdup_printf("%" PRIu64, usec),
-                            *entries = strdup_printf("%" PRIu64, n->done), *what = describe(a, &result->files);
+                            *entries = strdup_printf("%" PRIu64, n->done), *what = describe_change(a, &result->files);
         const LogField fields[] = {
                 { "SELVOL_TARGET", target },
                 { "SELVOL_CONTEXT", result->files.relabel == RELABEL_WALK ? a->files.context : NULL },
@@ -170,18 +170,16 @@ int operation_change(Child *c, const ChangeCall *call, OperationResult *result, 
                                          : open_live(c, &place, &answer, &share, &subject, result, f);
         if (r != 0)
                 return r;
-        r = check_outcome(call, &place.question.node, &answer, &result->outcome, f);
+        r = check_changeable(call, &place.question.node, &answer, &result->outcome, f);
         if (r != 0)
                 return r;
         r = files_change(c, call->origin.volume, &place.question, &answer, &subject, result, f);
         if (r != 0)
                 return r;
         /* The staged mount goes before anybody can want it, and its fingerprint is noted. */
-        if (isempty(answer.share_target)) {
+        if (isempty(answer.share_target))
                 subject_done(&subject);
-                judge_keep(&place.source, result);
-        } else
-                judge_keep_mounted(result);
+        judge_keep(isempty(answer.share_target) ? &place.source : NULL, result);
         log_changed(call, &answer, result, now_monotonic_usec() - start);
         return 0;
 }

@@ -88,8 +88,8 @@ static int verify_beneath(Child *c, const VerifyCall *call, const Target *target
 }
 
 /* *ret_mount_id: the mount that the path is on, and all that was compared. */
-static int compare(Child *c, const VerifyCall *call, const char *context, VerifyResult *v, uint64_t *ret_mount_id,
-                   Failure *f) {
+static int compare_path(Child *c, const VerifyCall *call, const char *context, VerifyResult *v,
+                        uint64_t *ret_mount_id, Failure *f) {
         _cleanup_(target_done) Target target = TARGET_INIT;
         const WalkCounts *n = &v->walk.counts;
         int r;
@@ -165,7 +165,7 @@ static int open_mount(const Child *c, const VerifyCall *call, Target *ret, Mount
 }
 
 /* If it can't be read, it claims nothing, and is left alone; why is found out if it ought to be reset. */
-static int read_mark(const Child *c, const VerifyCall *call, Mark *ret) {
+static int read_mount_mark(const Child *c, const VerifyCall *call, Mark *ret) {
         _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
         _cleanup_(target_done) Target target = TARGET_INIT;
         _cleanup_failure_ Failure ignored = { 0 };
@@ -179,8 +179,8 @@ static int read_mark(const Child *c, const VerifyCall *call, Mark *ret) {
 
 /* The mark says that all files are right, and a walk would be skipped on its word, here, and wherever the
  * volume goes. */
-static int reset(Child *c, const VerifyCall *call, const char *context, uint64_t compared, const Mark *before,
-                 VerifyResult *v, Failure *f) {
+static int reset_mark(Child *c, const VerifyCall *call, const char *context, uint64_t compared, const Mark *before,
+                      VerifyResult *v, Failure *f) {
         _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
         _cleanup_(target_done) Target target = TARGET_INIT;
         _cleanup_(mark_done) Mark mark = { 0 };
@@ -210,15 +210,15 @@ int operation_verify(Child *c, const VerifyCall *call, VerifyResult *result, Fai
         r = check_expected(call, &context, f);
         if (r != 0)
                 return r;
-        r = read_mark(c, call, &before);
+        r = read_mount_mark(c, call, &before);
         if (r < 0)
                 return r;
-        r = compare(c, call, context, result, &compared, f);
+        r = compare_path(c, call, context, result, &compared, f);
         if (r != 0)
                 return r;
         if (isempty(call->mount_target) || (result->walk.counts.mismatched == 0 && result->walk.counts.misowned == 0))
                 return 0;
-        r = reset(c, call, context, compared, &before, result, &not_reset);
+        r = reset_mark(c, call, context, compared, &before, result, &not_reset);
         if (r == 0 || r == -ENOMEM || r == -ECANCELED)
                 return r;
         /* The findings are an answer all the same. */

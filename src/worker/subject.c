@@ -43,7 +43,7 @@ int subject_copy(const Target *target, CloneMode mode, Subject *ret, Failure *f)
 
 /* The source was checked for the magic number of the given type at most. If it holds something else, or
  * nothing, that is why. */
-static int explain_failure(const Child *c, const Source *s, Failure *f) {
+static int explain_mount_failure(const Child *c, const Source *s, Failure *f) {
         _cleanup_(source_done) Source probed = SOURCE_INIT;
         _cleanup_failure_ Failure found = { 0 };
         int r;
@@ -158,7 +158,7 @@ int subject_stage(const Child *c, const Source *source, const PlanQuestion *ques
                         return r;
                 r = stage_mount(&spec, &s.tree, &o, f);
                 if (r == FAILURE_MOUNT_FAILED)
-                        r = explain_failure(c, source, f);
+                        r = explain_mount_failure(c, source, f);
         }
         if (r != 0)
                 return r;
@@ -204,7 +204,7 @@ int subject_check_overridden(bool overrides_labels, Failure *f) {
 }
 
 /* All that is to be known of the mount table, with one look at it. */
-static int check_table(const Child *c, Subject *s, const MountOutcome *o, Failure *f) {
+static int check_mount_table(const Child *c, Subject *s, const MountOutcome *o, Failure *f) {
         _cleanup_(mount_table_freep) MountTable *table = NULL;
         _cleanup_strv_ char **paths = NULL;
         size_t n_mounts;
@@ -262,7 +262,7 @@ int subject_check_change(const Child *c, Subject *s, const MountOutcome *o, cons
         r = subject_check(c, s, o, f);
         if (r != 0)
                 return r;
-        r = check_table(c, s, o, f);
+        r = check_mount_table(c, s, o, f);
         if (r != 0)
                 return r;
         if (d->relabel == RELABEL_WALK) {

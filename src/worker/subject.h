@@ -5,8 +5,24 @@
 #include "model/files.h"
 #include "worker/child.h"
 
-/* What an operation works on: a mount that nobody else sees. Either it was made for this, or it is a
- * private copy of one that is there for everybody. */
+/* The private mount: an operation works on a mount that nobody else sees.
+ *
+ * A mount that everybody sees can be entered before its label is verified, and while its files are changed;
+ * other mounts may lie in it, and paths in it may be exchanged meanwhile. So all that is looked at or changed
+ * is reached from the root of a mount that is in no mount namespace, and has no path:
+ *
+ *   - A staged mount is made for the operation (subject_stage()). operation_mount() attaches it to the target,
+ *     publish_mount(), when its label is verified, its files and its mark are right, it is noted
+ *     (mount/mount-note.h), and its identity is on selvold's record (ask_ready()). If anything fails before,
+ *     nobody has ever seen it. operation_change() never attaches it.
+ *   - A live subject is a copy of a mount that is there for everybody (subject_copy()): without the mounts
+ *     inside, so a walk neither enters them nor misses what they cover. Others see the same files, so it is
+ *     never idmapped.
+ *
+ * The kernel takes a mount that is attached nowhere down with its last descriptor. So if the child is killed,
+ * at whatever moment, no staged mount and no copy stays; a mount that was attached stays, and so does its
+ * note. Changes of files stay, and the mark claims no more than is true of them (label/mark-xattr.h). Helpers
+ * such as mount.nfs may outlive the child: the server ends them before it ends the connection. */
 typedef struct Subject {
         int tree;         /* the mount, detached */
         int root;         /* of it, open for reading */
