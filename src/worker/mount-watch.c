@@ -45,14 +45,14 @@ struct Watch *watch_free(struct Watch *w) {
 
 DEFINE_CLEANUP_FUNC(struct Watch *, watch_free);
 
-static int compare_ids(const void *a, const void *b) {
+static int compare_mount_ids(const void *a, const void *b) {
         const MountFact *x = a, *y = b;
 
         return x->mount_id < y->mount_id ? -1 : x->mount_id > y->mount_id;
 }
 
 /* Whose mount it is. */
-static int recognize(MountFact *fact) {
+static int recognize_mount(MountFact *fact) {
         _cleanup_(mount_note_done) MountNote note = { 0 };
         int r;
 
@@ -63,7 +63,7 @@ static int recognize(MountFact *fact) {
         return free_and_strdup(&fact->volume, note.volume);
 }
 
-static int look(const Watch *w, MountFact **ret, size_t *ret_n) {
+static int look_at_mounts(const Watch *w, MountFact **ret, size_t *ret_n) {
         _cleanup_(mount_table_freep) MountTable *table = NULL;
         MountFact *mounts;
         size_t n;
@@ -76,26 +76,26 @@ static int look(const Watch *w, MountFact **ret, size_t *ret_n) {
         if (r < 0)
                 return r;
         for (size_t i = 0; r >= 0 && i < n; i++)
-                r = recognize(&mounts[i]);
+                r = recognize_mount(&mounts[i]);
         if (r < 0) {
                 mount_facts_free(mounts, n);
                 return r;
         }
         if (n > 1)
-                qsort(mounts, n, sizeof(MountFact), compare_ids);
+                qsort(mounts, n, sizeof(MountFact), compare_mount_ids);
         *ret = mounts;
         *ret_n = n;
         return 0;
 }
 
 /* The kernel gives an id to another mount once it is free. What is adopted is noted while it is there. */
-static bool is_same_mount(const MountFact *a, const MountFact *b) {
+static bool is_same_fact(const MountFact *a, const MountFact *b) {
         return (a->note_id == 0 || a->note_id == b->note_id) && streq(a->target, b->target) &&
                streq(a->device, b->device) && streq(a->source, b->source) && streq(a->fs_type, b->fs_type);
 }
 
 static bool is_unchanged(const MountFact *a, const MountFact *b) {
-        return is_same_mount(a, b) && streq(a->context, b->context) && a->seclabel == b->seclabel &&
+        return is_same_fact(a, b) && streq(a->context, b->context) && a->seclabel == b->seclabel &&
                a->read_only == b->read_only && streq(strempty(a->covered_by), strempty(b->covered_by)) &&
                streq(strempty(a->also_at), strempty(b->also_at));
 }
@@ -107,9 +107,9 @@ static void find_changes(const Watch *w, const MountFact *new, size_t n_new, Mou
 
         while (i < w->n_mounts || k < n_new) {
                 const MountFact *o = i < w->n_mounts ? &w->mounts[i] : NULL, *n = k < n_new ? &new[k] : NULL;
-                int order = !o ? 1 : !n ? -1 : compare_ids(o, n);
+                int order = !o ? 1 : !n ? -1 : compare_mount_ids(o, n);
 
-                if (order < 0 || (order == 0 && !is_same_mount(o, n)))
+                if (order < 0 || (order == 0 && !is_same_fact(o, n)))
                         changes->went[changes->n_went++] = (MountIdentity){ .id = o->mount_id, .device = o->device };
                 if (order > 0 || (order == 0 && !is_unchanged(o, n)))
                         changes->came[changes->n_came++] = *n;
@@ -118,7 +118,7 @@ static void find_changes(const Watch *w, const MountFact *new, size_t n_new, Mou
         }
 }
 
-static int send_signal(const Watch *w, const char *member, const MessageType *type, const void *value) {
+static int send_watch_signal(const Watch *w, const char *member, const MessageType *type, const void *value) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
         int r;
 
@@ -132,7 +132,7 @@ static int send_signal(const Watch *w, const char *member, const MessageType *ty
         return r < 0 ? r : 0;
 }
 
-static int tell(Watch *w, const MountFact *new, size_t n_new) {
+static int tell_changes(Watch *w, const MountFact *new, size_t n_new) {
         _cleanup_free_ MountFact *came = calloc(n_new + 1, sizeof(*came));
         _cleanup_free_ MountIdentity *went = calloc(w->n_mounts + 1, sizeof(*went));
         MountChanges changes = { .came = came, .went = went };
@@ -143,14 +143,14 @@ static int tell(Watch *w, const MountFact *new, size_t n_new) {
         if (changes.n_came == 0 && changes.n_went == 0)
                 return 0;
         log_debug("%zu mounts have come or changed, %zu have gone.", changes.n_came, changes.n_went);
-        return send_signal(w, WORKER_CHANGED, &mount_changes_type, &changes);
+        return send_watch_signal(w, WORKER_CHANGED, &mount_changes_type, &changes);
 }
 
 static size_t count_gone(const Watch *w, const MountFact *new, size_t n_new) {
         size_t n = 0;
 
         for (size_t i = 0, k = 0; i < w->n_mounts; i++) {
-                while (k < n_new && compare_ids(&new[k], &w->mounts[i]) < 0)
+                while (k < n_new && compare_mount_ids(&new[k], &w->mounts[i]) < 0)
                         k++;
                 n += k >= n_new || new[k].mount_id != w->mounts[i].mount_id;
         }
@@ -162,9 +162,9 @@ static void remove_notes(const Watch *w, const MountFact *new, size_t n_new) {
         for (size_t i = 0, k = 0; i < w->n_mounts; i++) {
                 const MountFact *old = &w->mounts[i];
 
-                while (k < n_new && compare_ids(&new[k], old) < 0)
+                while (k < n_new && compare_mount_ids(&new[k], old) < 0)
                         k++;
-                if (k >= n_new || compare_ids(&new[k], old) > 0 || new[k].note_id != old->note_id)
+                if (k >= n_new || compare_mount_ids(&new[k], old) > 0 || new[k].note_id != old->note_id)
                         mount_note_remove(old->mount_id, old->note_id);
         }
 }
@@ -178,13 +178,13 @@ static int look_surely(const Watch *w, MountFact **ret, size_t *ret_n) {
         size_t n, gone;
         int r;
 
-        r = look(w, &mounts, &n);
+        r = look_at_mounts(w, &mounts, &n);
         if (r < 0)
                 return r;
         gone = count_gone(w, mounts, n);
         if (gone > 0) {
                 mount_facts_free(mounts, n);
-                r = look(w, &mounts, &n);
+                r = look_at_mounts(w, &mounts, &n);
                 if (r < 0)
                         return r;
         }
@@ -197,7 +197,7 @@ static int look_surely(const Watch *w, MountFact **ret, size_t *ret_n) {
         return 0;
 }
 
-static int look_again(Watch *w) {
+static int look_and_tell(Watch *w) {
         MountFact *mounts = NULL;
         size_t n = 0;
         int r;
@@ -207,7 +207,7 @@ static int look_again(Watch *w) {
                 return look_soon(w);
         if (r >= 0) {
                 remove_notes(w, mounts, n);
-                r = tell(w, mounts, n);
+                r = tell_changes(w, mounts, n);
         }
         if (r < 0) {
                 /* The peer sees the end of the connection and starts again from a full look. */
@@ -227,7 +227,7 @@ static int on_soon(sd_event_source *source, uint64_t usec, void *userdata) {
         Watch *w = userdata;
 
         w->soon = sd_event_source_disable_unref(w->soon);
-        return look_again(w);
+        return look_and_tell(w);
 }
 
 static int look_soon(Watch *w) {
@@ -260,7 +260,7 @@ static int tell_node(Watch *w) {
         r = selinux_read_node(&node);
         if (r < 0 || node_equal(&node, &w->node))
                 return r;
-        r = send_signal(w, WORKER_NODE, &node_type, &node);
+        r = send_watch_signal(w, WORKER_NODE, &node_type, &node);
         if (r < 0)
                 return r;
         node_done(&w->node);
@@ -270,7 +270,7 @@ static int tell_node(Watch *w) {
 
 /* By the clock: the kernel tells of setenforce(8) by a netlink socket only, of a family that the unit
  * doesn't allow. */
-static int on_node(sd_event_source *source, uint64_t usec, void *userdata) {
+static int on_node_timer(sd_event_source *source, uint64_t usec, void *userdata) {
         Watch *w = userdata;
         int r;
 
@@ -287,15 +287,6 @@ static int add_former(Watch *w, const char *target) {
         return strv_contains(w->former, target) ? 0 : strv_extend(&w->former, target);
 }
 
-static int find_former(Watch *w, const MountNote *n) {
-        int r;
-
-        if (roots_contain(w->child->settings->target_roots, n->target))
-                return 0;
-        r = mount_note_find(n->id, n->device, n->target, NULL);
-        return r > 0 ? add_former(w, n->target) : r;
-}
-
 /* The notes before the table: each is of a mount that was there already. */
 static int first_look(Watch *w) {
         MountNote *notes = NULL;
@@ -303,41 +294,20 @@ static int first_look(Watch *w) {
         int r;
 
         r = mount_notes_read(&notes, &n_notes);
-        for (size_t i = 0; r >= 0 && i < n_notes; i++)
-                r = find_former(w, &notes[i]);
+        for (size_t i = 0; r >= 0 && i < n_notes; i++) {
+                const MountNote *n = &notes[i];
+
+                if (roots_contain(w->child->settings->target_roots, n->target))
+                        continue;
+                r = mount_note_find(n->id, n->device, n->target, NULL);
+                if (r > 0)
+                        r = add_former(w, n->target);
+        }
         mount_notes_free(notes, n_notes);
-        return r < 0 ? r : look(w, &w->mounts, &w->n_mounts);
+        return r < 0 ? r : look_at_mounts(w, &w->mounts, &w->n_mounts);
 }
 
-/* Polls before the first look, so that nothing is missed in between. */
-static int start(Child *c, Watch **ret) {
-        _cleanup_(watch_freep) Watch *w = calloc(1, sizeof(*w));
-        int r;
-
-        if (!w)
-                return -ENOMEM;
-        w->child = c;
-        w->fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
-        if (w->fd < 0)
-                return -errno;
-        r = sd_event_add_io(c->event, &w->source, w->fd, EPOLLPRI, on_change, w);
-        if (r < 0)
-                return r;
-        r = selinux_read_node(&w->node);
-        if (r < 0)
-                return r;
-        r = sd_event_add_time_relative(c->event, &w->node_source, CLOCK_MONOTONIC, NODE_INTERVAL_USEC, 0, on_node, w);
-        if (r < 0)
-                return r;
-        r = first_look(w);
-        if (r < 0)
-                return r;
-
-        *ret = TAKE_PTR(w);
-        return 0;
-}
-
-static int on_orphan_gone(sd_event_source *source, int fd, uint32_t events, void *userdata) {
+static int on_child_gone(sd_event_source *source, int fd, uint32_t events, void *userdata) {
         Child *c = userdata;
 
         (void) sd_event_source_set_enabled(source, SD_EVENT_OFF);
@@ -355,7 +325,7 @@ static int watch_orphan(Child *c, pid_t pid) {
                 close(fd);
                 return 0;
         }
-        r = sd_event_add_io(c->event, NULL, fd, EPOLLIN, on_orphan_gone, c);
+        r = sd_event_add_io(c->event, NULL, fd, EPOLLIN, on_child_gone, c);
         return r < 0 ? r : 1;
 }
 
@@ -391,19 +361,39 @@ static int watch_orphans(Child *c, Watched *watched) {
         return 0;
 }
 
-/* The children first: one that has gone by then has published what it had before the table is read. */
 int watch_begin(Child *c, sd_bus_message *reply) {
         _cleanup_(watched_done) Watched watched = { 0 };
+        _cleanup_(watch_freep) Watch *w = NULL;
         Watched all;
         int r;
 
+        /* The children first: one that has gone by then has published what it had before the table is read. */
         r = watch_orphans(c, &watched);
         if (r < 0)
                 return r;
         c->watch = watch_free(c->watch);
-        r = start(c, &c->watch);
+        w = calloc(1, sizeof(*w));
+        if (!w)
+                return -ENOMEM;
+        w->child = c;
+        /* Polled before the first look, so that nothing is missed in between. */
+        w->fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+        if (w->fd < 0)
+                return -errno;
+        r = sd_event_add_io(c->event, &w->source, w->fd, EPOLLPRI, on_change, w);
         if (r < 0)
                 return r;
+        r = selinux_read_node(&w->node);
+        if (r < 0)
+                return r;
+        r = sd_event_add_time_relative(c->event, &w->node_source, CLOCK_MONOTONIC, NODE_INTERVAL_USEC, 0,
+                                       on_node_timer, w);
+        if (r < 0)
+                return r;
+        r = first_look(w);
+        if (r < 0)
+                return r;
+        c->watch = TAKE_PTR(w);
         all = watched;
         all.node = c->watch->node;
         all.mounts = c->watch->mounts;
@@ -420,7 +410,7 @@ static int add_expected(Watch *w, MountFact *fact) {
         while (i > 0 && w->mounts[i - 1].mount_id >= fact->mount_id)
                 i--;
         if (i < w->n_mounts && w->mounts[i].mount_id == fact->mount_id) {
-                if (fact->note_id != NOTE_GONE && is_same_mount(&w->mounts[i], fact))
+                if (fact->note_id != NOTE_GONE && is_same_fact(&w->mounts[i], fact))
                         return 0;
                 mount_fact_done(&w->mounts[i]);
         } else {
@@ -441,7 +431,7 @@ int watch_expect(Child *c, MountFact *fact, Failure *f) {
 
         if (!w)
                 return failure_set(f, FAILURE_NOT_SUPPORTED, "Nothing is watched on this connection.");
-        r = recognize(fact);
+        r = recognize_mount(fact);
         if (r < 0)
                 return r;
         if (fact->note_id == 0)
