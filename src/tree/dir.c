@@ -186,11 +186,11 @@ static void call_visitor(Thread *t, const Dir *d, const char *name, TreeEntry *e
         e->describe = walk_names_issues(t->walk);
         r = v->visit(v, e, t->scratch, &done);
         if (done.changed)
-                count(&t->changed);
+                count_one(&t->changed);
         if (done.mismatched)
-                count(&t->mismatched);
+                count_one(&t->mismatched);
         if (done.misowned)
-                count(&t->misowned);
+                count_one(&t->misowned);
         /* A directory that took the name of a file meanwhile is read at the second look, not one that the
          * file system calls a file. */
         if (r == -EISDIR)
@@ -244,7 +244,7 @@ static void visit_pinned(Thread *t, const Dir *d, const char *name) {
                 return;
         }
         if (r == 0) {
-                count(t->walk->pass == 1 ? &t->skipped : &t->skipped_again);
+                count_one(t->walk->pass == 1 ? &t->skipped : &t->skipped_again);
                 return;
         }
         (void) snprintf(path, sizeof(path), "/proc/self/fd/%i", fd);
@@ -278,9 +278,9 @@ static void visit_with(Thread *t, const Dir *d, const char *name) {
 void visit_entry(Thread *t, const Dir *d, const char *name) {
         const TreeSpec *spec = t->walk->spec;
 
-        count(&t->steps);
+        count_one(&t->steps);
         if (t->walk->pass == 1)
-                count(&t->done);
+                count_one(&t->done);
         if (spec->visitor)
                 visit_with(t, d, name);
         if (spec->max_entries > 0 && t->done >= spec->max_entries)

@@ -62,7 +62,7 @@ typedef struct Dir {
 } Dir;
 
 /* Only its thread writes it. */
-static inline void count(_Atomic uint64_t *counter) {
+static inline void count_one(_Atomic uint64_t *counter) {
         atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1, memory_order_relaxed);
 }
 

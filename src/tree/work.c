@@ -307,7 +307,7 @@ static Work *step_dir(Thread *t, Dir *d) {
         Chunk *c;
         int r;
 
-        count(&t->steps);
+        count_one(&t->steps);
         r = d->fd >= 0 ? 0 : dir_open(w, d);
         if (r < 0) {
                 /* It may be elsewhere now. */

@@ -108,7 +108,7 @@ typedef struct Reporter {
         bool quiet;    /* it is no walk that anybody waits for */
 } Reporter;
 
-static int report_progress(const WalkCounts *counts, void *userdata) {
+static int report_walk(const WalkCounts *counts, void *userdata) {
         static const WalkCounts nothing = { 0 };
         const Reporter *reporter = userdata;
 
@@ -133,7 +133,7 @@ static int run_walk(Reporter *reporter, FilesSpec *spec, WalkResult *ret, Failur
 
         if (tree->entries_per_sec > WALK_ENTRIES_PER_SEC_MAX)
                 tree->entries_per_sec = WALK_ENTRIES_PER_SEC_MAX;
-        tree->progress = report_progress;
+        tree->progress = report_walk;
         tree->userdata = reporter;
 
         /* Each directory on the way down is kept open, and a tree may be deep. */

@@ -369,7 +369,7 @@ static int load_settings(Server *s) {
         return 0;
 }
 
-static int on_sighup(sd_event_source *source, const struct signalfd_siginfo *si, void *userdata) {
+static int on_worker_reload(sd_event_source *source, const struct signalfd_siginfo *si, void *userdata) {
         Server *s = userdata;
 
         (void) sd_notify(0, "RELOADING=1");
@@ -387,7 +387,9 @@ static int add_event_sources(Server *s) {
         const struct {
                 int signal;
                 sd_event_signal_handler_t handler;
-        } signals[] = { { SIGTERM, on_stop }, { SIGINT, on_stop }, { SIGHUP, on_sighup }, { SIGCHLD, on_sigchld } };
+        } signals[] = {
+                { SIGTERM, on_stop }, { SIGINT, on_stop }, { SIGHUP, on_worker_reload }, { SIGCHLD, on_sigchld }
+        };
         int r;
 
         r = sd_event_new(&s->event);
