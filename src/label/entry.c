@@ -92,7 +92,7 @@ int entry_label_change(const LabelWanted *w, const TreeEntry *e, LabelBuffers *b
         return r == 0 ? error : r < 0 ? r : 0;
 }
 
-/* What has no descriptor was not a directory to its own directory. */
+/* The directory above said of an entry without a descriptor that it is no directory. */
 static int get_stat(const TreeEntry *e, struct stat *ret) {
         int r = e->fd >= 0 ? fstat(e->fd, ret)
                            : fstatat(AT_FDCWD, e->path, ret, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT);
@@ -102,7 +102,7 @@ static int get_stat(const TreeEntry *e, struct stat *ret) {
         return e->fd < 0 && S_ISDIR(ret->st_mode) ? -EISDIR : 0;
 }
 
-/* Of what is open, be it with O_PATH. */
+/* fchmod(2) fails with EBADF on a descriptor opened with O_PATH. */
 static int set_mode(int fd, mode_t mode) {
         char path[32];
 

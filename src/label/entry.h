@@ -38,5 +38,5 @@ int entry_label_change(const LabelWanted *w, const TreeEntry *e, LabelBuffers *b
 int entry_owner_compare(const OwnerWanted *w, const TreeEntry *e, bool *ret_differs, char **ret_text) _warn_unused_;
 int entry_owner_change(OwnerWanted *w, const TreeEntry *e, bool *ret_changed) _warn_unused_;
 
-/* What is to be said of an entry with another label, "" if it has none. One line; NULL on lack of memory. */
+/* Describes an entry that has another label, "" if it has none. One line; NULL on lack of memory. */
 char *label_describe(const char *label);

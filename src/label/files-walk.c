@@ -73,7 +73,7 @@ static int compare_entry(FilesVisitor *f, const TreeEntry *e, LabelBuffers *b, T
         return r < 0 ? r : q;
 }
 
-/* Of what gets no label the group is changed nevertheless. */
+/* The group is changed even if the label can't be. */
 static int change_entry(FilesVisitor *f, const TreeEntry *e, LabelBuffers *b, TreeVisit *ret) {
         int r = 0, q = 0;
 

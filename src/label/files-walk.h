@@ -33,6 +33,6 @@ typedef struct FilesSpec {
  * though they matter, or is read-only. */
 int files_walk(const FilesSpec *spec, WalkResult *ret, Failure *f) _warn_unused_;
 
-/* What to tell a user of an errno that an entry gave: what it means here and, in brackets, what to do.
+/* Explains the errno of an entry to a user: the meaning here and, in brackets, what to do.
  * group: its group was to be changed, not only its label. */
 const char *files_error_text(int error, bool group);

@@ -98,7 +98,7 @@ static int set_place(int fd, const MarkProof *proof, Mark *mark) {
         return 0;
 }
 
-/* What can't be written is not believed the next time. */
+/* A mark whose fingerprint can't be written is not believed the next time. */
 static int note_fingerprint(int fd, const MarkProof *proof, Mark *mark) {
         _cleanup_free_ char *text = NULL;
         int r;
@@ -135,7 +135,7 @@ int mark_xattr_apply(int fd, MarkChange change, const MarkProof *proof, Mark *re
                 if (r < 0)
                         return r;
         }
-        /* Of one that is as it ought to be, whoever wrote it may have been killed before it was on disk. */
+        /* A right mark may not be on disk yet: its writer may have been killed before the sync. */
         r = changed ? replace_mark(fd, &old, &mark, FAILURE_MOUNT_FAILED, f) : sync_root(fd);
         return r != 0 ? r : mark_xattr_read(fd, ret);
 }

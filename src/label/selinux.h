@@ -5,7 +5,7 @@
 
 #define LABEL_XATTR "security.selinux"
 
-/* What libselinux knows: the node's state, the loaded policy, and labels read through file descriptors. */
+/* All that libselinux knows: the node's state, the loaded policy, and labels read by file descriptors. */
 
 /* Reads the node's state. With SELinux off all of it is false and NULL. Returns 0 or a negative errno. */
 int selinux_read_node(Node *ret) _warn_unused_;

@@ -84,8 +84,7 @@ int dir_open(Walk *w, Dir *d) {
         struct stat st;
 
         fd = open_beneath(parent, name, OPEN_DIRECTORY, RESOLVE_NO_XDEV);
-        /* What is moved away in the middle of it looks as if something were mounted there
-         * (complete_walk()). */
+        /* A directory that is moved away in the middle of it looks as if something were mounted there. */
         if (fd == -EXDEV)
                 fd = open_beneath(parent, name, OPEN_DIRECTORY, RESOLVE_NO_XDEV);
         if ((fd == -ENOTDIR || fd == -ELOOP) && d->parent && is_no_directory(w, d))

@@ -208,7 +208,7 @@ static int finish_changes(Walk *w, WalkCounts *counts) {
                 return r;
         if (fsync(w->spec->fd) < 0)
                 return -errno;
-        /* What was created in the root before it was changed may be as the root was. */
+        /* Entries that were created in the root before it was changed may be as the root was. */
         if (dir_was_modified(w, w->spec->fd))
                 counts->modified++;
         return 0;

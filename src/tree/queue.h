@@ -43,7 +43,7 @@ Work *queue_drain(Queue *q);
 
 /* Ends the walk, with a negative errno, or 0 if what was done is all that was wanted. */
 void queue_stop(Queue *q, int error);
-/* What was there to be done is done: by one that is none of those that take work. */
+/* All that was to be done is done, says a thread that takes no work. */
 void queue_end(Queue *q);
 /* Waits for the end, or for the time. Returns whether it has ended. */
 bool queue_wait(Queue *q, uint64_t usec);

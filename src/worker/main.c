@@ -164,7 +164,7 @@ static int prepare_directory(const char *path) {
         return 0;
 }
 
-/* What is staged must be out of everybody's reach until it has been verified, and what the worker notes be
+/* A staged mount must be out of everybody's reach until it has been verified, and the worker's notes must be
  * its own. */
 static int prepare_directories(void) {
         int r;

@@ -13,7 +13,7 @@
 /* A look reads the whole table: one for a burst of changes. */
 enum { LOOK_DELAY_USEC = 100 * 1000, LOOK_INTERVAL_USEC = 500 * 1000, NODE_INTERVAL_USEC = 1000 * 1000 };
 
-/* Of a mount that is expected and not noted: what looks the same is another one. */
+/* A mount that is expected and not noted has gone: one that looks the same is another one. */
 #define NOTE_GONE UINT64_MAX
 
 typedef struct Watch {
@@ -51,7 +51,7 @@ static int compare_mount_ids(const void *a, const void *b) {
         return x->mount_id < y->mount_id ? -1 : x->mount_id > y->mount_id;
 }
 
-/* Whose mount it is. */
+/* Adds whose mount it is, by the worker's note. */
 static int recognize_mount(MountFact *fact) {
         _cleanup_(mount_note_done) MountNote note = { 0 };
         int r;
@@ -281,8 +281,8 @@ static int on_node_timer(sd_event_source *source, uint64_t usec, void *userdata)
         return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
-/* Of a mount that is noted: there are no more of these than notes, whatever is expected, and however often.
- */
+/* The target of a mount that is noted: so there are no more of these than notes, whatever is expected, and
+ * however often. */
 static int add_former(Watch *w, const char *target) {
         return strv_contains(w->former, target) ? 0 : strv_extend(&w->former, target);
 }
@@ -367,7 +367,7 @@ int watch_begin(Child *c, sd_bus_message *reply) {
         Watched all;
         int r;
 
-        /* The children first: one that has gone by then has published what it had before the table is read. */
+        /* The children first: one that has gone by then has published all before the table is read. */
         r = watch_orphans(c, &watched);
         if (r < 0)
                 return r;

@@ -5,20 +5,20 @@
 #include "mount/target.h"
 #include "wire/messages.h"
 
-/* What there is to see, read and not judged. All return 0 or a negative errno. */
+/* All that there is to see, read and not judged. All return 0 or a negative errno. */
 
-/* Of a source that may be mounted somewhere: then observe_source_mounts() looks where. */
+/* Reads what a source tells; if it may be mounted somewhere, observe_source_mounts() looks where. */
 int observe_source(const Source *s, Observed *ret) _warn_unused_;
 int observe_source_mounts(const Source *s, Observed *o) _warn_unused_;
 
-/* Of the superblock of a mount at an open target, and of that mount itself. */
+/* Reads what the superblock of a mount at an open target tells, and that mount itself. */
 int observe_mounted(const Target *t, Observed *ret, MountOutcome *ret_outcome) _warn_unused_;
 
 /* The mount at an open target, with what it shows of its root, and the mark of the volume. */
 int observe_mount(const Target *t, MountOutcome *ret, Mark *ret_mark) _warn_unused_;
 
-/* What a mount shows of its root: label, group and mode, into an outcome, and the mark. root is open for
- * reading. */
+/* Reads what a mount shows of its root: label, group and mode, into an outcome, and the mark. root is open
+ * for reading. */
 int observe_root(int root, MountOutcome *o, Mark *mark) _warn_unused_;
 
 /* Checks that the root has the context that the mount is to have; "" is none. Whatever the mount table

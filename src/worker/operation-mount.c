@@ -96,7 +96,7 @@ static int ask_again(Child *c, const Source *source, const MountOutcome *o, Plan
         return 0;
 }
 
-/* What is staged becomes what was asked for, before anybody sees it. */
+/* The staged mount becomes what was asked for, before anybody sees it. */
 static int prepare_staged(Child *c, const MountCall *call, const Source *source, const Fingerprint *before,
                           PlanQuestion *question, PlanAnswer *answer, Subject *staged, OperationResult *result,
                           Failure *f) {
@@ -226,7 +226,7 @@ int operation_mount(Child *c, const MountCall *call, OperationResult *result, Fa
 
 /* --- adopt --- */
 
-/* What may be a secret of others is only recorded: it gets no mark either. */
+/* A mount that may hold a secret of others is only recorded: it gets no mark either. */
 static int check_adopted_files(const Child *c, const PlanAnswer *answer, OperationResult *result, Failure *f) {
         int r;
 
@@ -264,7 +264,7 @@ static int mark_and_change(Child *c, const AdoptCall *call, const Target *target
         return files_mark_live(c, target, &result->outcome, answer->change, &result->mark, f);
 }
 
-/* What the worker has made itself is adopted when its record was lost. */
+/* A mount that the worker has made itself is adopted when its record was lost. */
 static int note_adopted(const AdoptCall *call, const Target *target, const MountFact *fact, Failure *f) {
         _cleanup_(mount_note_done) MountNote before = { .adopted = true };
         MountNote note = { .device = fact->device, .volume = call->origin.volume, .target = fact->target };
@@ -345,7 +345,7 @@ static bool is_mounted_from(const Source *s, const MountIdentity *identity) {
                mount_table_find_id(table, identity->id, &fact) >= 0 && source_is_mounted_as(s, &fact) > 0;
 }
 
-/* Of what can't be opened as the source of a volume, or leads to something else by now, nothing is known. */
+/* Nothing is known of a source that can't be opened as a volume's, or leads to something else by now. */
 static void open_unmounted_source(const Child *c, const UnmountCall *call, Source *ret) {
         _cleanup_(source_done) Source s = SOURCE_INIT;
         _cleanup_failure_ Failure ignored = { 0 };
@@ -358,7 +358,7 @@ static void open_unmounted_source(const Child *c, const UnmountCall *call, Sourc
         s = SOURCE_INIT;
 }
 
-/* What is not noted has gone, or is not the worker's to unmount. */
+/* A mount that is not noted has gone, or is not the worker's to unmount. */
 static int check_absent(const Child *c, const UnmountCall *call, Failure *f) {
         _cleanup_failure_ Failure there = { 0 };
         int r = 1;

@@ -56,7 +56,7 @@ static int verify_one(const VerifyCall *call, const Target *target, const char *
         return 0;
 }
 
-/* What lies beneath, on a private copy of the mount, which it can't lead out of. */
+/* Compares all beneath the path, on a private copy of the mount, which no name in it can lead out of. */
 static int verify_beneath(Child *c, const VerifyCall *call, const Target *target, const char *context,
                           WalkResult *ret, Failure *f) {
         _cleanup_(mount_table_freep) MountTable *table = NULL;
@@ -110,7 +110,7 @@ static int compare_path(Child *c, const VerifyCall *call, const char *context, V
                     : verify_beneath(c, call, &target, context, &v->walk, f);
         if (r != 0)
                 return r;
-        /* What could not be looked at is no match either. */
+        /* An entry that could not be looked at is no match either. */
         v->matches =
                 (!context || streq(v->actual, context)) && n->mismatched == 0 && n->misowned == 0 && n->failed == 0;
         log_debug("Compared %" PRIu64 " entries: %" PRIu64 " labels and %" PRIu64 " groups differ, %" PRIu64

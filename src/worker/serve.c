@@ -8,7 +8,7 @@
 #include "wire/protocol.h"
 #include "worker/operations.h"
 
-/* What this process refuses by its own checks, and what breaks in it, is for its own record: selvold is not
+/* Refusals by its own checks, and failures of its own, are for this process's own record: selvold is not
  * trusted with it. The rest selvold logs itself, unless it has hung up. */
 static int failure_priority(Child *c, FailureKind kind) {
         switch (kind) {
