@@ -11,8 +11,8 @@
  * other mounts may lie in it, and paths in it may be exchanged meanwhile. So all that is looked at or changed
  * is reached from the root of a mount that is in no mount namespace, and has no path:
  *
- *   - A staged mount is made for the operation (subject_stage()). operation_mount() attaches it to a target,
- *     publish_mount(), when its label is verified, its files and its mark are right, it is noted
+ *   - A staged mount is made for the operation (subject_stage()). operation_mount() attaches it to the
+ *     target, publish_mount(), when its label is verified, its files and its mark are right, it is noted
  *     (mount/mount-note.h), and its identity is on selvold's record (ask_ready()). If anything fails before,
  *     nobody has ever seen it. operation_change() never attaches it.
  *   - A live subject is a copy of a mount that is there for everybody (subject_copy()): without the mounts
