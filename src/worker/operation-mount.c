@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <fcntl.h>
 #include <inttypes.h>
-#include <sys/sysmacros.h>
 
 #include "basic/log.h"
 #include "basic/time-util.h"
@@ -10,15 +8,12 @@
 #include "mount/mount-note.h"
 #include "mount/mount-removal.h"
 #include "mount/mount-state.h"
-#include "mount/mount-table.h"
 #include "mount/superblock.h"
 #include "plan/plan-files.h"
 #include "worker/check.h"
 #include "worker/files-change.h"
 #include "worker/observe.h"
 #include "worker/operations.h"
-
-/* --- mount --- */
 
 /* The mount that a repeated request wants may be there already. */
 static int find_repeated(const MountCall *call, const Target *target, OperationResult *result, Failure *f) {
@@ -221,204 +216,5 @@ int operation_mount(Child *c, const MountCall *call, OperationResult *result, Fa
         if (r != 0)
                 return r;
         log_mounted(&result->outcome, now_monotonic_usec() - start);
-        return 0;
-}
-
-/* --- adopt --- */
-
-/* A mount that may hold a secret of others is only recorded: it gets no mark either. */
-static int check_adopted_files(const Child *c, const PlanAnswer *answer, OperationResult *result, Failure *f) {
-        int r;
-
-        r = noted_check_change(c, &result->outcome.fact, true, f);
-        if (r <= 0 || files_may_change(&answer->files))
-                return r;
-        failure_done(f);
-        mark_done(&result->mark);
-        result->mark = (Mark){ .found = MARK_UNSUPPORTED };
-        return 0;
-}
-
-/* The mount is there, and may do to labels what the mark has to say from now on, whatever becomes of
- * groups. Labels that are to be right first are right until then. */
-static int mark_and_change(Child *c, const AdoptCall *call, const Target *target, PlanQuestion *question,
-                           PlanAnswer *answer, OperationResult *result, Failure *f) {
-        _cleanup_(subject_done) Subject s = SUBJECT_INIT;
-        const bool relabel = !isempty(answer->files.context);
-        int r;
-
-        if (!relabel) {
-                r = files_mark_live(c, target, &result->outcome, answer->change, &result->mark, f);
-                if (r != 0)
-                        return r;
-        }
-        if (files_may_change(&answer->files)) {
-                r = subject_copy(target, CLONE_AS_IT_IS, &s, f);
-                if (r != 0)
-                        return r;
-        }
-        r = files_change(c, call->origin.volume, question, answer, &s, result, f);
-        subject_done(&s);
-        if (r != 0 || !relabel || files_failed(result))
-                return r;
-        return files_mark_live(c, target, &result->outcome, answer->change, &result->mark, f);
-}
-
-/* A mount that the worker has made itself is adopted when its record was lost. */
-static int note_adopted(const AdoptCall *call, const Target *target, const MountFact *fact, Failure *f) {
-        _cleanup_(mount_note_done) MountNote before = { .adopted = true };
-        MountNote note = { .device = fact->device, .volume = call->origin.volume, .target = fact->target };
-        int r;
-
-        r = mount_note_find(fact->mount_id, fact->device, fact->target, &before);
-        if (r < 0)
-                return r;
-        note.adopted = before.adopted;
-        return noted_write(target->fd, &note, f);
-}
-
-int operation_adopt(Child *c, const AdoptCall *call, OperationResult *result, Failure *f) {
-        _cleanup_(plan_question_done) PlanQuestion question = { .mounted = true };
-        _cleanup_(plan_answer_done) PlanAnswer answer = PLAN_ANSWER_INIT;
-        _cleanup_(target_done) Target target = TARGET_INIT;
-        _cleanup_close_ int root = -EBADF;
-        FilesDecision *d = &result->files;
-        int r;
-
-        child_enter(c, WORKER_ADOPT, call->origin.volume, call->target);
-        r = check_call(c, call->origin.volume, NULL, NULL, call->target, f);
-        if (r != 0)
-                return r;
-        r = target_open_mount(call->target, c->settings, &target, f);
-        if (r != 0)
-                return r;
-        r = health_check(target.fd, target.path, f);
-        if (r != 0)
-                return r;
-        r = selinux_read_node(&question.node);
-        if (r < 0)
-                return r;
-        r = observe_mounted(&target, &question.observed, &question.outcome);
-        if (r < 0)
-                return r;
-        question.seclabel = question.outcome.fact.seclabel;
-        r = ask_checked(c, &question, NULL, &answer, f);
-        if (r != 0)
-                return r;
-        /* Anew: what was seen before the answer may have been in the hands of another operation. */
-        r = observe_mount(&target, &result->outcome, &result->mark);
-        if (r < 0)
-                return r;
-        r = observe_check_label(&result->outcome, result->outcome.fact.context, f);
-        if (r != 0)
-                return r;
-        root = openat(target.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (root < 0)
-                return -errno;
-        judge_mounted(root, &answer, true, result);
-        root = fd_close(root);
-        r = check_adopted_files(c, &answer, result, f);
-        if (r != 0)
-                return r;
-        r = mark_and_change(c, call, &target, &question, &answer, result, f);
-        if (r != 0)
-                return r;
-        judge_keep(NULL, result);
-        /* The one who mounted it was to give it to the group. If that can't be seen, nobody relies on it. */
-        if (d->ownership == OWNERSHIP_OPTION && result->outcome.root_gid != d->gid)
-                d->gid = d->disk_gid = GID_NONE;
-        log_debug("%s: adopted mount %llu.", call->origin.volume, (unsigned long long) result->outcome.fact.mount_id);
-        return files_failed(result) ? 0 : note_adopted(call, &target, &result->outcome.fact, f);
-}
-
-/* --- unmount --- */
-
-/* Whether the mount is of the source. Which one that of an image or a btrfs is of, the mount table tells. */
-static bool is_mounted_from(const Source *s, const MountIdentity *identity) {
-        _cleanup_(mount_table_freep) MountTable *table = NULL;
-        _cleanup_(mount_fact_done) MountFact fact = { 0 };
-        dev_t device;
-
-        if (!s->is_image && device_parse(strempty(identity->device), &device) >= 0 && major(device) != 0)
-                return device == s->device;
-        return mount_table_read_mount(NULL, identity->id, &table) >= 0 &&
-               mount_table_find_id(table, identity->id, &fact) >= 0 && source_is_mounted_as(s, &fact) > 0;
-}
-
-/* Nothing is known of a source that can't be opened as a volume's, or leads to something else by now. */
-static void open_unmounted_source(const Child *c, const UnmountCall *call, Source *ret) {
-        _cleanup_(source_done) Source s = SOURCE_INIT;
-        _cleanup_failure_ Failure ignored = { 0 };
-
-        if (isempty(call->source) ||
-            source_open(call->source, call->fs_type, false, c->settings, &s, &ignored) != 0 ||
-            !is_mounted_from(&s, &call->identity))
-                return;
-        *ret = s;
-        s = SOURCE_INIT;
-}
-
-/* A mount that is not noted has gone, or is not the worker's to unmount. */
-static int check_absent(const Child *c, const UnmountCall *call, Failure *f) {
-        _cleanup_failure_ Failure there = { 0 };
-        int r = 1;
-
-        if (roots_contain(c->settings->target_roots, call->target))
-                return unmount_check_absent(call->target, c->settings, call->identity.id, call->identity.device, f);
-        /* Outside of the roots no more is said than that it is not there. */
-        if (call->identity.id != 0)
-                r = unmount_check_absent(call->target, NULL, call->identity.id, call->identity.device, &there);
-        return r > 0 ? target_validate(call->target, c->settings, f) : r;
-}
-
-static int unmount_noted(const Child *c, const UnmountCall *call, bool *ret_unmounted, Failure *f) {
-        const MountIdentity *m = &call->identity;
-        _cleanup_free_ char *directory = NULL;
-        Settings settings = *c->settings;
-        int r;
-
-        if (roots_contain(c->settings->target_roots, call->target))
-                return unmount_target(call->target, c->settings, m->id, m->device, ret_unmounted, f);
-        /* If the target is beneath none of the roots any more, its directory is the root for this. */
-        directory = strndup(call->target, (size_t) (strrchr(call->target, '/') - call->target));
-        if (!directory)
-                return -ENOMEM;
-        settings.target_roots = (char *[]){ directory, NULL };
-        r = unmount_target(call->target, &settings, m->id, m->device, ret_unmounted, f);
-        /* In words of the roots that there are */
-        return r == FAILURE_PATH_NOT_ALLOWED ? target_validate(call->target, c->settings, f) : r;
-}
-
-/* It may have been moved, and come back. */
-static bool is_anywhere(uint64_t id) {
-        _cleanup_(mount_table_freep) MountTable *table = NULL;
-
-        return mount_table_read_mount(NULL, id, &table) != -ENOENT;
-}
-
-int operation_unmount(Child *c, const UnmountCall *call, UnmountResult *result, Failure *f) {
-        _cleanup_(mount_note_done) MountNote note = { 0 };
-        _cleanup_(source_done) Source source = SOURCE_INIT;
-        _cleanup_free_ char *target = NULL;
-        int r;
-
-        child_enter(c, WORKER_UNMOUNT, NULL, call->target);
-        r = mount_note_find(call->identity.id, call->identity.device, call->target, &note);
-        if (r < 0)
-                return r;
-        if (r == 0)
-                return check_absent(c, call, f);
-        open_unmounted_source(c, call, &source);
-        r = unmount_noted(c, call, &result->unmounted, f);
-        if (r != 0)
-                return r;
-        if (result->unmounted || !is_anywhere(note.id))
-                mount_note_remove(note.id, note.unique_id);
-        if (!result->unmounted)
-                return 0;
-        if (source.fs)
-                result->fingerprint = source_take_fingerprint(&source);
-        target = string_escape(call->target, 200);
-        log_fields(LOG_INFO, (LogField[]){ { "SELVOL_TARGET", target } }, 1, "Unmounted %s.", strempty(target));
         return 0;
 }
