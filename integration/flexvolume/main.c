@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The FlexVolume driver that kubelet starts for each mount and unmount. Kubelet reads standard output and standard error together, as one
- * JSON object: nothing else may be printed. */
+/* The FlexVolume driver that kubelet starts for each mount and unmount. Kubelet reads standard output and
+ * standard error together, as one JSON object: nothing else may be printed. */
 
 #include "basic/string-util.h"
 #include "client/client-call.h"
@@ -81,7 +81,8 @@ static int mount_volume(char **arguments, char **ret_why) {
         return isempty(flag) ? 0 : give_back(arguments, ret_why);
 }
 
-/* By default kubelet attaches, relabels, gives all files to the pod's group and resizes: rather no driver than that. */
+/* By default kubelet attaches, relabels, gives all files to the pod's group and resizes: rather no driver
+ * than that. */
 static int answer_init(void) {
         json_t *capabilities = json_pack("{s:b, s:b, s:b, s:b, s:b}", "attach", 0, "selinuxRelabel", 0, "fsGroup", 0,
                                          "supportsMetrics", 1, "requiresFSResize", 0);

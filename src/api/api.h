@@ -47,8 +47,8 @@ int api_refuse(Api *api, int r, const Failure *f, sd_bus_error *error);
 char *volume_path(const char *id);
 char *job_path(uint64_t id);
 
-/* Writes a{sv} into a message. After an error nothing more is written, and it is told at the end: as with stdio(3), only
- * dict->error has to be looked at, once. */
+/* Writes a{sv} into a message. After an error nothing more is written, and it is told at the end: as with
+ * stdio(3), only dict->error has to be looked at, once. */
 typedef struct Dict {
         sd_bus_message *m;
         int error; /* 0 or a negative errno */

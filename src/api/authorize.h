@@ -17,8 +17,8 @@ int authorize(Api *api, sd_bus_message *call, const Request *about, sd_bus_error
 int authorize_volume(Api *api, sd_bus_message *call, const char *volume, sd_bus_error *error);
 /* To be called for each message that is dispatched. Returns what a filter does: 0 to have it carried out. */
 int authorize_filter(Api *api, sd_bus_message *message, sd_bus_error *error);
-/* The question that polkit was asked about the call, which is dispatched a second time then. NULL: polkit was not
- * asked. */
+/* The question that polkit was asked about the call, which is dispatched a second time then. NULL: polkit was
+ * not asked. */
 AuthQuery *authorize_find_query(const Api *api, const sd_bus_message *call);
 void authorize_teardown(Api *api);
 

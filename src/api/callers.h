@@ -16,8 +16,8 @@
 /* The sender's effective uid when it connected to the bus. Returns 0 or a negative errno; -ENXIO if it has
  * left the bus. */
 int sender_get_uid(Api *api, sd_bus_message *call, uid_t *ret) _warn_unused_;
-/* Fills in the sender, who is trusted if it is root, and passes without polkit then. Returns the same, or -ENOMEM;
- * caller_done() releases what is in *ret, also after an error. */
+/* Fills in the sender, who is trusted if it is root, and passes without polkit then. Returns the same, or
+ * -ENOMEM; caller_done() releases what is in *ret, also after an error. */
 int sender_identify(Api *api, sd_bus_message *call, Caller *ret) _warn_unused_;
 /* "uid 1000, :1.5", for the journal. NULL on lack of memory. */
 char *sender_describe(Api *api, sd_bus_message *call) _warn_unused_;

@@ -8,8 +8,8 @@
 
 #include "basic/cleanup.h"
 
-/* Whether path is absolute and in its only spelling: no empty, "." or ".." component, no trailing slash, no control
- * characters, valid UTF-8, shorter than PATH_MAX. Says nothing of what the path leads to. */
+/* Whether path is absolute and in its only spelling: no empty, "." or ".." component, no trailing slash, no
+ * control characters, valid UTF-8, shorter than PATH_MAX. Says nothing of what the path leads to. */
 bool path_is_normalized(const char *path) _pure_;
 
 /* Whether path, normalized, is strictly beneath root, by its spelling alone. */
@@ -26,10 +26,10 @@ bool path_is_beneath(const char *path, const char *root) _pure_;
  */
 int open_beneath(int fd, const char *relative, int flags, uint64_t resolve) _warn_unused_;
 
-/* Opens what a descriptor is of once more, for other access; the path may lead elsewhere by now. Returns a descriptor or a
- * negative errno. */
+/* Opens what a descriptor is of once more, for other access; the path may lead elsewhere by now. Returns a
+ * descriptor or a negative errno. */
 int open_again(int fd, int flags) _warn_unused_;
 
-/* Opens what is beneath a directory and on its mount, following symbolic links that do not leave it. Returns a descriptor or a
- * negative errno: EXDEV for what is on another mount or outside, without looking there. */
+/* Opens what is beneath a directory and on its mount, following symbolic links that do not leave it. Returns
+ * a descriptor or a negative errno: EXDEV for what is on another mount or outside, without looking there. */
 int open_in_file_system(int fd, const char *relative, int flags) _warn_unused_;

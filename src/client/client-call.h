@@ -9,15 +9,17 @@
 #define _cleanup_message_ _cleanup_(sd_bus_message_unrefp)
 #define _cleanup_error_   _cleanup_(sd_bus_error_free)
 
-/* Calling selvold. Functions that take an error set it whenever they return a negative errno; explain_error() makes a sentence for
- * people of it. */
+/* Calling selvold. Functions that take an error set it whenever they return a negative errno; explain_error()
+ * makes a sentence for people of it. */
 
-/* Connects to the system bus, and finds out whether an answer of selvold's would arrive: SELinux can drop answers without telling
- * anybody, and a call would then hang. A selvold that does not run is started for that if asked to, or else it is success. timeout_usec:
- * how long that may take; an answer is waited for ten seconds at most. Returns 0 or a negative errno. */
+/* Connects to the system bus, and finds out whether an answer of selvold's would arrive: SELinux can drop
+ * answers without telling anybody, and a call would then hang. A selvold that does not run is started for
+ * that if asked to, or else it is success. timeout_usec: how long that may take; an answer is waited for ten
+ * seconds at most. Returns 0 or a negative errno. */
 int call_open(bool start, uint64_t timeout_usec, sd_bus **ret, sd_bus_error *error) _warn_unused_;
 
-/* A call with arguments as sd_bus_message_appendv() takes them; types NULL: none. Returns 0 or a negative errno. */
+/* A call with arguments as sd_bus_message_appendv() takes them; types NULL: none. Returns 0 or a negative
+ * errno. */
 int call_new(sd_bus *bus, sd_bus_message **ret, const char *path, const char *interface, const char *method,
              const char *types, va_list ap) _warn_unused_;
 
@@ -31,11 +33,13 @@ typedef struct StringMember {
         const char **value; /* is left alone if there is none; it belongs to the message */
 } StringMember;
 
-/* Reads a dictionary, a{sv}, and of it n members. Returns 1, 0 at the end of an array of dictionaries, or a negative errno. */
+/* Reads a dictionary, a{sv}, and of it n members. Returns 1, 0 at the end of an array of dictionaries, or a
+ * negative errno. */
 int call_read_strings(sd_bus_message *m, const StringMember *members, size_t n) _warn_unused_;
 
-/* Calls a method of the manager, with the values after the arguments, and waits for the answer. timeout_usec: UINT64_MAX waits however
- * long it takes, as selvold keeps to TimeoutUSec; 0 as long as the connection does. Returns 0 or a negative errno. */
+/* Calls a method of the manager, with the values after the arguments, and waits for the answer. timeout_usec:
+ * UINT64_MAX waits however long it takes, as selvold keeps to TimeoutUSec; 0 as long as the connection does.
+ * Returns 0 or a negative errno. */
 int call_manager(sd_bus *bus, const OptionValue values[static REQUEST_OPTIONS], uint64_t timeout_usec,
                  sd_bus_message **ret, sd_bus_error *error, const char *method, const char *types, ...) _warn_unused_;
 

@@ -183,8 +183,8 @@ static void manager_done(Manager *m) {
         sd_event_unref(m->event);
 }
 
-/* Returns 0 when told to end, what manager_setup() does, or a negative errno when selvold can't go on: the bus has
- * gone. */
+/* Returns 0 when told to end, what manager_setup() does, or a negative errno when selvold can't go on: the
+ * bus has gone. */
 static int manager_run(const Options *o) {
         _cleanup_(manager_done) Manager m = { .options = o };
         int r;

@@ -3,8 +3,9 @@
 
 #include "api/api.h"
 
-/* Writes the metrics to MetricsTextfile=, for node_exporter's textfile collector and selvol-metrics: every five seconds a new
- * file, renamed over the old one. A failure is logged when it begins, counted, and shown in the status of the service. */
+/* Writes the metrics to MetricsTextfile=, for node_exporter's textfile collector and selvol-metrics: every
+ * five seconds a new file, renamed over the old one. A failure is logged when it begins, counted, and shown
+ * in the status of the service. */
 typedef struct MetricsExport {
         const Api *api;
         sd_event_source *source;

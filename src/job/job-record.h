@@ -44,9 +44,9 @@ int job_fill_answer(const Job *job, PlanAnswer *ret) _warn_unused_;
 /* The label and the group that the plan wants files to have. The context is job->plan's. */
 FilesWanted job_files_wanted(const Job *job);
 
-/* Whether a walk takes the files' group from somebody who relies on it; job->plan has these as conflicts then. root:
- * of the mount, NULL if unknown. *ret: all who rely on a group, to be released with reliances_free(), also on
- * failure. Returns 0, GROUP_CONFLICT or -ENOMEM. */
+/* Whether a walk takes the files' group from somebody who relies on it; job->plan has these as conflicts
+ * then. root: of the mount, NULL if unknown. *ret: all who rely on a group, to be released with
+ * reliances_free(), also on failure. Returns 0, GROUP_CONFLICT or -ENOMEM. */
 int job_check_reliances(Job *job, const FilesDecision *files, const char *root, Reliance **ret,
                         size_t *ret_n) _warn_unused_;
 

@@ -34,8 +34,8 @@ static const char *const failure_kind_table[FAILURE_KINDS] = {
 
 DEFINE_STRING_TABLE(failure_kind, FailureKind);
 
-/* Not InvalidVolume: a source or an id that is malformed is the caller's mistake, but a source that does not exist, or has no
- * file system, is the node's, which its administrator has to know. */
+/* Not InvalidVolume: a source or an id that is malformed is the caller's mistake, but a source that does not
+ * exist, or has no file system, is the node's, which its administrator has to know. */
 bool failure_is_of_caller(FailureKind kind) {
         switch (kind) {
         case FAILURE_LEVEL_REQUIRED:

@@ -158,7 +158,8 @@ static bool is_of_earlier_cause(const WalkResult *w, size_t i) {
         return false;
 }
 
-/* "a, b: why": those of the cause of the first. Ends the names after max bytes; returns how many bytes it took. */
+/* "a, b: why": those of the cause of the first. Ends the names after max bytes; returns how many bytes it
+ * took. */
 static size_t print_alike(FILE *out, const WalkResult *w, size_t first, size_t max, size_t *n_named) {
         enum { NAME_MAX_BYTES = 200, CAUSE_MAX_BYTES = 500 };
         const char *separator = *n_named > 0 ? "; " : "", *cause = w->issues[first].text;

@@ -15,10 +15,11 @@ typedef struct MountOptions {
 
 void mount_options_done(MountOptions *o);
 
-/* Takes kubelet's context="LABEL" (or context=LABEL) and ro/rw out of the options and checks the form of the rest:
- * one option an element, [a-z0-9_] keys, values without quotes, commas, blanks, control characters and backslashes;
- * no other label option, no suid and dev. Whether a file system takes an option is mount_options_check()'s. Returns
- * 0, -ENOMEM, INVALID_OPTION, INVALID_CONTEXT, or INCOMPATIBLE for two contexts. */
+/* Takes kubelet's context="LABEL" (or context=LABEL) and ro/rw out of the options and checks the form of the
+ * rest: one option an element, [a-z0-9_] keys, values without quotes, commas, blanks, control characters and
+ * backslashes; no other label option, no suid and dev. Whether a file system takes an option is
+ * mount_options_check()'s. Returns 0, -ENOMEM, INVALID_OPTION, INVALID_CONTEXT, or INCOMPATIBLE for two
+ * contexts. */
 int mount_options_parse(char *const *options, MountOptions *ret, Failure *f) _warn_unused_;
 
 /* Checks parsed options against the allow list of a file system. Returns 0, -ENOMEM or INVALID_OPTION. */
@@ -32,7 +33,7 @@ int mount_options_add(char ***options, char *const *more) _warn_unused_;
  * (mount_setattr(2)); the others are the file system's. */
 bool mount_option_is_attribute(const char *option, size_t n) _pure_;
 
-/* Puts what gives all files to the group (fs's GroupOptions=) before the caller's options, which so have the last
- * word; an option whose key the caller passed is left out. Returns 0, -ENOMEM, or INVALID_OPTION if there is no such
- * option, or if the caller passed gid= with another group; *options is untouched then. */
+/* Puts what gives all files to the group (fs's GroupOptions=) before the caller's options, which so have the
+ * last word; an option whose key the caller passed is left out. Returns 0, -ENOMEM, or INVALID_OPTION if
+ * there is no such option, or if the caller passed gid= with another group; *options is untouched then. */
 int mount_options_add_group(char ***options, const FileSystem *fs, gid_t gid, Failure *f) _warn_unused_;

@@ -6,7 +6,8 @@
 
 #include "basic/cleanup.h"
 
-/* Idmapped mounts (mount_setattr(2), MOUNT_ATTR_IDMAP): the mount shows other owners than there are on disk. */
+/* Idmapped mounts (mount_setattr(2), MOUNT_ATTR_IDMAP): the mount shows other owners than there are on disk.
+ * */
 
 /* Makes a detached mount show, and write, each of the two groups as the other one; all other groups and all users
  * stay what they are. A mapping is one to one, hence the swap, and it covers all ids: files of an id that is not

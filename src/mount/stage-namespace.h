@@ -6,14 +6,15 @@
 /* The second way to stage: in a mount namespace, by libmount. A copy of the host's namespace costs as much as
  * there are mounts; so the worker makes one with few mounts when it starts, and children copy that. */
 
-/* A namespace with the caller's root directory and, where they are mounts, /dev, /proc, /run, /sys and /usr, without what
- * is mounted beneath. directory is where it is built: it may be empty, and only root may reach it. *ret is a descriptor of
- * it. Returns 0 or a negative errno: -EINVAL if the root directory is no mount, or the initial ramfs (pivot_root(2)). */
+/* A namespace with the caller's root directory and, where they are mounts, /dev, /proc, /run, /sys and /usr,
+ * without what is mounted beneath. directory is where it is built: it may be empty, and only root may reach
+ * it. *ret is a descriptor of it. Returns 0 or a negative errno: -EINVAL if the root directory is no mount,
+ * or the initial ramfs (pivot_root(2)). */
 int stage_namespace_make(const char *directory, int *ret) _warn_unused_;
 
-/* Enters a copy of the namespace, or of the caller's own if it is -EBADF. *ret_host leads back. Both are for a process of
- * one thread with CAP_SYS_ADMIN and CAP_SYS_CHROOT (setns(2)), which after an error may be in the wrong namespace and must
- * end. Return 0 or a negative errno. */
+/* Enters a copy of the namespace, or of the caller's own if it is -EBADF. *ret_host leads back. Both are for
+ * a process of one thread with CAP_SYS_ADMIN and CAP_SYS_CHROOT (setns(2)), which after an error may be in
+ * the wrong namespace and must end. Return 0 or a negative errno. */
 int stage_namespace_enter(int namespace, int *ret_host) _warn_unused_;
 int stage_namespace_leave(int host) _warn_unused_;
 

@@ -15,15 +15,16 @@ int mount_identify(int fd, uint64_t *ret_mount_id, bool *ret_is_mount) _warn_unu
  * kernel has none. */
 int mount_identify_unique(int fd, uint64_t *ret_mount_id, uint64_t *ret_unique_id) _warn_unused_;
 
-/* The mount with the unique id (statx(2), STATX_MNT_ID_UNIQUE) as a line of proc_pid_mountinfo(5), with its id in id. Says
- * "none" for the source unless with_source is set (STATMOUNT_SB_SOURCE, Linux 6.13). Of the options of the mount it has ro and
- * idmapped. *ret is the caller's. Returns 0; -EOPNOTSUPP if this kernel doesn't tell all that is in a line, or if SELinux is
- * on and it is not sure that the options of security modules are among those that it tells; or another negative errno:
- * -ENOENT if there is no such mount in the caller's namespace. */
+/* The mount with the unique id (statx(2), STATX_MNT_ID_UNIQUE) as a line of proc_pid_mountinfo(5), with its
+ * id in id. Says "none" for the source unless with_source is set (STATMOUNT_SB_SOURCE, Linux 6.13). Of the
+ * options of the mount it has ro and idmapped. *ret is the caller's. Returns 0; -EOPNOTSUPP if this kernel
+ * doesn't tell all that is in a line, or if SELinux is on and it is not sure that the options of security
+ * modules are among those that it tells; or another negative errno: -ENOENT if there is no such mount in the
+ * caller's namespace. */
 int statmount_read_line(uint64_t unique_id, bool with_source, char **ret) _warn_unused_;
 
-/* Whether the mount with the unique id is in the caller's namespace, and has this id in mountinfo. Returns 1, 0, -EOPNOTSUPP if this
- * kernel doesn't tell, or another negative errno. */
+/* Whether the mount with the unique id is in the caller's namespace, and has this id in mountinfo. Returns 1,
+ * 0, -EOPNOTSUPP if this kernel doesn't tell, or another negative errno. */
 int statmount_is_there(uint64_t unique_id, uint64_t id) _warn_unused_;
 
 /* For the tests: as if the kernel had no statmount(2). */

@@ -69,8 +69,8 @@ typedef struct Traits {
         bool supports_mount; /* SELinuxMountSupported */
 } Traits;
 
-/* The request (supported: SELinuxMountSupported, -1: not said) counts first, then the driver's section, then the volume
- * type's. A hostPath is never managed, whatever is said. driver may be NULL. */
+/* The request (supported: SELinuxMountSupported, -1: not said) counts first, then the driver's section, then
+ * the volume type's. A hostPath is never managed, whatever is said. driver may be NULL. */
 Traits plan_find_traits(const Settings *settings, const char *driver, const char *volume_type, AccessMode mode,
                         int supported);
 

@@ -254,8 +254,8 @@ static MarkChange find_change(const PlanInput *in, const Others *others, const P
         return mark_change_max(change, plan_change_of_others(others));
 }
 
-/* A mount that can't be seen is not shared, unless the volume was mounted for the same use before: a container
- * that has its own copy of the host's mounts keeps it mounted. */
+/* A mount that can't be seen is not shared, unless the volume was mounted for the same use before: a
+ * container that has its own copy of the host's mounts keeps it mounted. */
 static int check_hidden(const PlanInput *in, const Others *others, const Plan *p, Failure *f) {
         _cleanup_free_ char *search = NULL;
         const Volume *own = others->own;

@@ -10,8 +10,8 @@ typedef struct StateOptions {
         sd_event *event;
 } StateOptions;
 
-/* Loads configuration and record, and sets the commits up; after a reboot holders are released. What went wrong has been
- * logged. Returns 0, a negative errno, or INVALID_OPTION for an error in the configuration. */
+/* Loads configuration and record, and sets the commits up; after a reboot holders are released. What went
+ * wrong has been logged. Returns 0, a negative errno, or INVALID_OPTION for an error in the configuration. */
 int state_load(const StateOptions *options, State **ret) _warn_unused_;
 /* Commits what is left, without anybody being told. */
 State *state_free(State *s);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The kinds of event in the journal. units/selvol.catalog explains each to an administrator; a test checks that it
- * does. An id never changes its meaning: a new kind of event gets a new id from "systemd-id128 new". */
+/* The kinds of event in the journal. units/selvol.catalog explains each to an administrator; a test checks
+ * that it does. An id never changes its meaning: a new kind of event gets a new id from "systemd-id128 new".
+ * */
 
 /* A volume is mounted and its label proved. */
 #define MESSAGE_MOUNTED "6e4d39945b7d46338d47eed5de94c0e2"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The options that callers pass to methods, in their last argument a{sv}: each of them once, for selvold, which reads
- * them, and for selvolctl, which offers them on the command line. */
+/* The options that callers pass to methods, in their last argument a{sv}: each of them once, for selvold,
+ * which reads them, and for selvolctl, which offers them on the command line. */
 
 /* The methods that take options; values are bits of a set. */
 typedef enum RequestMethod {
