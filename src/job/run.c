@@ -23,10 +23,10 @@
 
 static int on_plan(sd_bus_message *m, void *userdata, sd_bus_error *error);
 static int on_walk(sd_bus_message *m, void *userdata, sd_bus_error *error);
-static int on_signal(sd_bus_message *m, void *userdata, sd_bus_error *error);
+static int on_child_signal(sd_bus_message *m, void *userdata, sd_bus_error *error);
 static int on_ready(sd_bus_message *m, void *userdata, sd_bus_error *error);
-static int on_reply(sd_bus_message *reply, void *userdata, sd_bus_error *error);
-static int on_disconnected(sd_bus_message *signal, void *userdata, sd_bus_error *error);
+static int on_child_reply(sd_bus_message *reply, void *userdata, sd_bus_error *error);
+static int on_child_disconnected(sd_bus_message *signal, void *userdata, sd_bus_error *error);
 
 static const sd_bus_vtable questions[] = {
         SD_BUS_VTABLE_START(0),
@@ -45,13 +45,13 @@ static int call_worker(Job *job, const char *method, int (*append)(const Job *jo
         if (r < 0)
                 return r;
         r = sd_bus_match_signal_async(job->worker, NULL, NULL, "/org/freedesktop/DBus/Local",
-                                      "org.freedesktop.DBus.Local", "Disconnected", on_disconnected, NULL, job);
+                                      "org.freedesktop.DBus.Local", "Disconnected", on_child_disconnected, NULL, job);
         if (r < 0)
                 return r;
         r = sd_bus_add_object_vtable(job->worker, NULL, DECISION_PATH, DECISION_INTERFACE, questions, job);
         if (r < 0)
                 return r;
-        r = sd_bus_match_signal(job->worker, NULL, NULL, WORKER_PATH, WORKER_INTERFACE, NULL, on_signal, job);
+        r = sd_bus_match_signal(job->worker, NULL, NULL, WORKER_PATH, WORKER_INTERFACE, NULL, on_child_signal, job);
         if (r < 0)
                 return r;
         r = sd_bus_message_new_method_call(job->worker, &call, NULL, WORKER_PATH, WORKER_INTERFACE, method);
@@ -63,7 +63,7 @@ static int call_worker(Job *job, const char *method, int (*append)(const Job *jo
         log_debug("%s: job %llu: the worker is called for %s.", job->request.volume, (unsigned long long) job->id,
                   method);
         /* The deadline is the job's; sd-bus must not give up before it. */
-        return sd_bus_call_async(job->worker, &job->call, call, on_reply, job, UINT64_MAX);
+        return sd_bus_call_async(job->worker, &job->call, call, on_child_reply, job, UINT64_MAX);
 }
 
 static void job_start_child(Job *job) {
@@ -303,7 +303,7 @@ static int take_walk_progress(Job *job, sd_bus_message *signal) {
         return 0;
 }
 
-static int on_signal(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+static int on_child_signal(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         Job *job = userdata;
         Mark mark;
         int r = 0;
@@ -375,7 +375,7 @@ static void conclude_unsettled(Job *job) {
         watch_recheck(job->jobs->state);
 }
 
-static int on_reply(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+static int on_child_reply(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
         const sd_bus_error *e = sd_bus_message_get_error(reply);
         Job *job = userdata;
 
@@ -443,7 +443,7 @@ static void settle_loss(Job *job) {
         conclude_unsettled(job);
 }
 
-static int on_disconnected(sd_bus_message *signal, void *userdata, sd_bus_error *error) {
+static int on_child_disconnected(sd_bus_message *signal, void *userdata, sd_bus_error *error) {
         Job *job = userdata;
         Jobs *jobs = job->jobs;
 
