@@ -23,7 +23,7 @@
 
 static int on_plan(sd_bus_message *m, void *userdata, sd_bus_error *error);
 static int on_walk(sd_bus_message *m, void *userdata, sd_bus_error *error);
-static int on_child_signal(sd_bus_message *m, void *userdata, sd_bus_error *error);
+static int on_progress(sd_bus_message *m, void *userdata, sd_bus_error *error);
 static int on_ready(sd_bus_message *m, void *userdata, sd_bus_error *error);
 static int on_child_reply(sd_bus_message *reply, void *userdata, sd_bus_error *error);
 static int on_child_disconnected(sd_bus_message *signal, void *userdata, sd_bus_error *error);
@@ -51,7 +51,8 @@ static int call_worker(Job *job, const char *method, int (*append)(const Job *jo
         r = sd_bus_add_object_vtable(job->worker, NULL, DECISION_PATH, DECISION_INTERFACE, questions, job);
         if (r < 0)
                 return r;
-        r = sd_bus_match_signal(job->worker, NULL, NULL, WORKER_PATH, WORKER_INTERFACE, NULL, on_child_signal, job);
+        r = sd_bus_match_signal(job->worker, NULL, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_PROGRESS, on_progress,
+                                job);
         if (r < 0)
                 return r;
         r = sd_bus_message_new_method_call(job->worker, &call, NULL, WORKER_PATH, WORKER_INTERFACE, method);
@@ -303,20 +304,13 @@ static int take_walk_progress(Job *job, sd_bus_message *signal) {
         return 0;
 }
 
-static int on_child_signal(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+static int on_progress(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         Job *job = userdata;
-        Mark mark;
-        int r = 0;
+        int r;
 
         if (job->state != JOB_RUNNING && job->state != JOB_ACTING && job->state != JOB_STOPPING)
                 return 0;
-        if (sd_bus_message_is_signal(m, WORKER_INTERFACE, WORKER_PROGRESS))
-                r = take_walk_progress(job, m);
-        else if (sd_bus_message_is_signal(m, WORKER_INTERFACE, WORKER_MARKED)) {
-                r = mark_read(m, &mark);
-                if (r >= 0)
-                        job_record_mark(job, &mark);
-        }
+        r = take_walk_progress(job, m);
         /* The state of the files stays partial. */
         if (r < 0)
                 (void) disbelieve_child(job, r);
@@ -335,6 +329,8 @@ static int on_ready(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         r = ready_note_read(m, &n);
         if (r >= 0)
                 r = operation_type(job->operation)->ready(job, &n);
+        if (r >= 0)
+                job_record_mark(job, &n.mark);
         if (r < 0)
                 return disbelieve_child(job, r);
         log_debug("%s: job %llu: Ready: mount %llu of device %s.", job->request.volume, (unsigned long long) job->id,

@@ -277,6 +277,7 @@ static const MessageField ready_note_fields[] = {
         FIELD_U32(ReadyNote, gid),
         FIELD_U32(ReadyNote, disk_gid),
         FIELD_FINGERPRINT(ReadyNote, fingerprint),
+        FIELD_STRUCT(ReadyNote, mark, mark),
 };
 DEFINE_MESSAGE(ReadyNote, ready_note, READY_NOTE_TYPE);
 

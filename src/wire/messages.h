@@ -219,9 +219,10 @@ typedef struct ReadyNote {
         MountIdentity identity;
         gid_t gid, disk_gid;     /* that files show, and have; GID_NONE: no group was asked for */
         Fingerprint fingerprint; /* as in OperationResult */
+        Mark mark;               /* on the volume now */
 } ReadyNote;
 
-#define READY_NOTE_TYPE "(" MOUNT_IDENTITY_TYPE "uus)"
+#define READY_NOTE_TYPE "(" MOUNT_IDENTITY_TYPE "uus" MARK_TYPE ")"
 DECLARE_MESSAGE(ReadyNote, ready_note);
 
 typedef struct WalkNote {

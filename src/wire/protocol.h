@@ -52,13 +52,11 @@
  * Progress(WalkCounts, t total): at most four times a second while files are visited, and once, with counts
  *   of 0, before the first of them. total is how many entries there are, 0: unknown. A walk that sends
  *   nothing is stuck.
- * Marked(Mark): the mark on the volume was written, but for a walk that begins (Walk), and is this now.
  * Changed(MountChanges): of Watch.
  * OrphanGone(): of Watch: one of the children that it has named; another Watch names those that are left.
  * NodeChanged(Node): of Watch: SELinux is in another mode than it was, or has another policy; within a
  *   second. */
 #define WORKER_PROGRESS "Progress"
-#define WORKER_MARKED   "Marked"
 #define WORKER_CHANGED  "Changed"
 #define WORKER_NODE     "NodeChanged"
 #define WORKER_ORPHAN   "OrphanGone"
@@ -71,7 +69,7 @@
  *   the mount shows labels where the answer supposed none, or the other way round.
  * Walk(WalkNote) -> (): what a walk is going to do to the files, and the mark, which says on disk that it
  *   has begun. Answered when the record says so, too: it never claims more than the mark.
- * Ready(ReadyNote) -> (): which mount was made, before anybody can see it. Answered when that is durable,
+ * Ready(ReadyNote) -> (): which mount was made, and the mark on the volume, before anybody can see it. Answered when that is durable,
  *   so that it is known as the volume's by its identity, whatever is lost meanwhile. */
 #define DECISION_PATH      "/"
 #define DECISION_INTERFACE "org.selvol1.Decision"

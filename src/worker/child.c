@@ -225,33 +225,8 @@ int ask_walk(Child *c, const WalkNote *note, Failure *f) {
 int ask_ready(Child *c, const ReadyNote *note, Failure *f) {
         log_debug("Asking %s: mount %llu of device %s.", DECISION_READY, (unsigned long long) note->identity.id,
                   note->identity.device);
+        log_mark(&note->mark);
         return ask_selvold(c, DECISION_READY, &ready_note_type, note, NULL, f);
-}
-
-/* The event loop doesn't run while an operation does. */
-static int send_news(Child *c, sd_bus_message *m) {
-        int r;
-
-        r = sd_bus_send(c->bus, m, NULL);
-        if (r >= 0)
-                r = sd_bus_flush(c->bus);
-        if (r < 0)
-                return child_peer_is_gone(c) ? -ECANCELED : r;
-        return 0;
-}
-
-int tell_marked(Child *c, const Mark *mark) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
-        int r;
-
-        log_mark(mark);
-        r = sd_bus_message_new_signal(c->bus, &m, WORKER_PATH, WORKER_INTERFACE, WORKER_MARKED);
-        if (r < 0)
-                return r;
-        r = mark_append(m, mark);
-        if (r < 0)
-                return r;
-        return send_news(c, m);
 }
 
 int tell_progress(Child *c, const WalkCounts *counts, uint64_t total) {
@@ -267,5 +242,11 @@ int tell_progress(Child *c, const WalkCounts *counts, uint64_t total) {
         r = sd_bus_message_append(m, "t", total);
         if (r < 0)
                 return r;
-        return send_news(c, m);
+        r = sd_bus_send(c->bus, m, NULL);
+        /* The event loop doesn't run while an operation does. */
+        if (r >= 0)
+                r = sd_bus_flush(c->bus);
+        if (r < 0)
+                return child_peer_is_gone(c) ? -ECANCELED : r;
+        return 0;
 }

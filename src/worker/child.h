@@ -78,5 +78,4 @@ int ask_plan(Child *c, const PlanQuestion *question, PlanAnswer *ret, Failure *f
 int ask_walk(Child *c, const WalkNote *note, Failure *f) _warn_unused_;
 int ask_ready(Child *c, const ReadyNote *note, Failure *f) _warn_unused_;
 
-int tell_marked(Child *c, const Mark *mark) _warn_unused_;
 int tell_progress(Child *c, const WalkCounts *counts, uint64_t total) _warn_unused_;

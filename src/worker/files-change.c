@@ -18,21 +18,16 @@
 /* How many entries are compared before a map. */
 enum { ENTRIES_COMPARED = 1024 };
 
-/* Takes over what is said of the mark now, which is told if it is something else than before. */
-static int note_mark(Child *c, Mark *known, Mark *now) {
-        bool changed = known->found != now->found || !mark_equal(known, now);
-
-        mark_done(known);
-        *known = TAKE_STRUCT(*now);
-        return changed ? tell_marked(c, known) : 0;
-}
-
-static int apply_mark_change(Child *c, int root, MarkChange change, const MarkProof *proof, Mark *mark, Failure *f) {
+static int apply_mark_change(int root, MarkChange change, const MarkProof *proof, Mark *mark, Failure *f) {
         _cleanup_(mark_done) Mark now = { 0 };
         int r;
 
         r = mark_xattr_apply(root, change, proof, &now, f);
-        return r != 0 ? r : note_mark(c, mark, &now);
+        if (r != 0)
+                return r;
+        mark_done(mark);
+        *mark = TAKE_STRUCT(now);
+        return 0;
 }
 
 int files_mark_staged(Child *c, const Subject *s, const MountOutcome *o, MarkChange change, Mark *mark, Failure *f) {
@@ -48,7 +43,7 @@ int files_mark_staged(Child *c, const Subject *s, const MountOutcome *o, MarkCha
                 if (r < 0)
                         return r;
         }
-        r = apply_mark_change(c, s->root, change, &o->proof, mark, f);
+        r = apply_mark_change(s->root, change, &o->proof, mark, f);
         /* After an error the mount is given up, whether it is read-only or not. */
         if (r == 0 && only_mount)
                 r = attributes_set_read_only(s->tree, true);
@@ -73,7 +68,7 @@ static int note_fingerprint_live(Child *c, const Target *target, const MountOutc
         if (r == 0)
                 r = subject_check(c, &s, o, &ignored);
         if (r == 0)
-                r = apply_mark_change(c, s.root, MARK_KEEP, &o->proof, mark, &ignored);
+                r = apply_mark_change(s.root, MARK_KEEP, &o->proof, mark, &ignored);
         return r < 0 ? r : 0;
 }
 
@@ -98,7 +93,7 @@ int files_mark_live(Child *c, const Target *target, const MountOutcome *o, MarkC
                 if (r != 0)
                         return r;
         }
-        return apply_mark_change(c, s.root, change, &o->proof, mark, f);
+        return apply_mark_change(s.root, change, &o->proof, mark, f);
 }
 
 typedef struct Reporter {
@@ -327,7 +322,11 @@ static int walk_over_files(const Change *g, Failure *f) {
         if (!walk_is_complete(&g->result->walk.counts))
                 return 0;
         r = mark_xattr_finish(g->subject->root, &begun, &work, g->answer->change, &now, f);
-        return r != 0 ? r : note_mark(g->child, &g->result->mark, &now);
+        if (r != 0)
+                return r;
+        mark_done(&g->result->mark);
+        g->result->mark = TAKE_STRUCT(now);
+        return 0;
 }
 
 static int check_reliances(const Change *g, Failure *f) {

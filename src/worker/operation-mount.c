@@ -146,7 +146,8 @@ static int publish_staged(Child *c, const MountCall *call, const PlanAnswer *ans
                       &(ReadyNote){ .identity = { .id = note.id, .device = note.device },
                                     .gid = result->files.gid,
                                     .disk_gid = result->files.disk_gid,
-                                    .fingerprint = result->fingerprint },
+                                    .fingerprint = result->fingerprint,
+                                    .mark = result->mark },
                       f);
         if (r == 0)
                 r = publish_mount(staged->tree, target, child_peer_is_gone, c, &result->outcome, f);

@@ -102,22 +102,11 @@ static void write_mark(const char *source, Mark *mark) {
         write_text(volume_file("mark", source), check_memory(mark_format(mark)));
 }
 
-static void tell_mark(const char *source, Mark *mark) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *signal = NULL;
-
-        write_mark(source, mark);
-        if (mark->found != MARK_PRESENT)
-                return;
-        check(sd_bus_message_new_signal(peer, &signal, WORKER_PATH, WORKER_INTERFACE, WORKER_MARKED));
-        check(mark_append(signal, mark));
-        check(sd_bus_send(peer, signal, NULL));
-}
-
 static int change_mark(const char *source, Mark *mark, MarkChange change, Failure *f) {
         if (change != MARK_KEEP && behaves(source, "mark-fails"))
                 return failure_set(f, FAILURE_MOUNT_FAILED, "The mark can't be written.");
         if (mark_apply(mark, change))
-                tell_mark(source, mark);
+                write_mark(source, mark);
         return 0;
 }
 
@@ -242,7 +231,8 @@ static void ask_ready(const Operation *o) {
         ReadyNote note = { .identity = identity_of(&o->mount),
                            .fingerprint = o->result.fingerprint,
                            .gid = o->result.files.gid,
-                           .disk_gid = o->result.files.disk_gid };
+                           .disk_gid = o->result.files.disk_gid,
+                           .mark = o->result.mark };
         sd_bus_message *m = new_question(DECISION_READY);
 
         check(ready_note_append(m, &note));
@@ -395,7 +385,7 @@ static void walk_files(Operation *o) {
                 mark_finish(&o->result.mark, &work);
                 /* At once, so that it never claims too much. */
                 (void) mark_apply(&o->result.mark, o->answer.change);
-                tell_mark(source, &o->result.mark);
+                write_mark(source, &o->result.mark);
         }
         o->result.outcome = outcome_of(&o->mount, &o->swap);
 }
@@ -703,7 +693,7 @@ static int on_verify(sd_bus_message *m, void *userdata, sd_bus_error *error) {
                 if (v.reset != MARK_KEEP && behaves(mount->source, "mismatch-stays"))
                         v.not_reset = FORMAT("the file system is read-only");
                 else if (mark_apply(&mark, v.reset))
-                        tell_mark(mount->source, &mark);
+                        write_mark(mount->source, &mark);
         }
         check(verify_result_append(reply, &v));
         return send_reply(reply);

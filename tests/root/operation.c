@@ -15,7 +15,7 @@
 static void heard_done(Heard *h) {
         plan_question_done(&h->question);
         ready_note_done(&h->ready);
-        mark_done(&h->marked);
+        mark_done(&h->begun);
 }
 
 void answer_done(Answer *a) {
@@ -93,13 +93,6 @@ static void answer_question(Operation *o, sd_bus_message *question) {
         g_assert_true(r >= 0 || r == -ECONNRESET || r == -EPIPE);
 }
 
-static void hear_mark(Heard *h, Mark *mark) {
-        mark_done(&h->marked);
-        h->marked = *mark;
-        *mark = (Mark){ 0 };
-        h->n_marked++;
-}
-
 static void hear_question(Operation *o, sd_bus_message *m) {
         Heard *h = &o->heard;
         bool hold;
@@ -117,7 +110,9 @@ static void hear_question(Operation *o, sd_bus_message *m) {
                 g_assert_true(sd_bus_message_has_signature(m, WALK_NOTE_TYPE));
                 g_assert_cmpint(walk_note_read(m, &note), ==, 0);
                 h->decided = note.files;
-                hear_mark(h, &note.mark);
+                mark_done(&h->begun);
+                h->begun = note.mark;
+                note.mark = (Mark){ 0 };
                 h->n_walks++;
                 hold = false;
         } else {
@@ -138,20 +133,13 @@ static void hear_question(Operation *o, sd_bus_message *m) {
 static void hear_signal(Operation *o, sd_bus_message *m) {
         Heard *h = &o->heard;
 
-        if (sd_bus_message_is_signal(m, WORKER_INTERFACE, WORKER_PROGRESS)) {
-                uint64_t done = h->progress.done;
+        uint64_t done = h->progress.done;
 
-                g_assert_cmpint(walk_counts_read(m, &h->progress), ==, 0);
-                g_assert_cmpint(sd_bus_message_read(m, "t", &h->total), >, 0);
-                g_assert_cmpuint(h->progress.done, >=, done);
-                h->n_progress++;
-        } else {
-                g_assert_true(sd_bus_message_is_signal(m, WORKER_INTERFACE, WORKER_MARKED));
-                Mark mark;
-
-                g_assert_cmpint(mark_read(m, &mark), ==, 0);
-                hear_mark(h, &mark);
-        }
+        g_assert_true(sd_bus_message_is_signal(m, WORKER_INTERFACE, WORKER_PROGRESS));
+        g_assert_cmpint(walk_counts_read(m, &h->progress), ==, 0);
+        g_assert_cmpint(sd_bus_message_read(m, "t", &h->total), >, 0);
+        g_assert_cmpuint(h->progress.done, >=, done);
+        h->n_progress++;
 }
 
 static int on_message(sd_bus_message *m, void *userdata, sd_bus_error *error) {
@@ -273,16 +261,14 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Operation, operation_free)
 static void check_result(const Operation *o, const OperationResult *result) {
         const Heard *h = &o->heard;
 
-        if (h->n_marked > 0) {
-                g_assert_cmpint(h->marked.found, ==, result->mark.found);
-                g_assert_true(mark_equal(&h->marked, &result->mark));
-        }
         g_assert_cmpuint(h->n_ready, ==,
                          g_str_equal(o->method, WORKER_MOUNT) && !result->repeated &&
                                  result->walk.counts.failed == 0);
         if (h->n_ready > 0) {
                 g_assert_cmpuint(h->ready.identity.id, ==, result->outcome.fact.mount_id);
                 g_assert_cmpstr(h->ready.identity.device, ==, result->outcome.fact.device);
+                g_assert_cmpint(h->ready.mark.found, ==, result->mark.found);
+                g_assert_true(mark_equal(&h->ready.mark, &result->mark));
         }
         g_assert_cmpuint(h->n_walks, ==, result->walked);
         if (result->walked) {

@@ -52,11 +52,11 @@ static inline FilesWanted wanted_group(gid_t gid) {
 
 /* What was said on a connection. */
 typedef struct Heard {
-        unsigned n_plans, n_ready, n_walks, n_marked, n_progress;
+        unsigned n_plans, n_ready, n_walks, n_progress;
         PlanQuestion question; /* the last one of each */
         ReadyNote ready;
         FilesDecision decided;
-        Mark marked;
+        Mark begun; /* by Walk */
         WalkCounts progress;
         uint64_t total;
 } Heard;

@@ -42,7 +42,7 @@ static void test_held(gconstpointer data) {
         Operation *o = operation_start_held(worker, WORKER_MOUNT, &a);
 
         g_assert_cmpuint(o->heard.n_plans, ==, 1);
-        g_assert_cmpuint(o->heard.n_marked + o->heard.n_ready, ==, 0);
+        g_assert_cmpuint(o->heard.n_walks + o->heard.n_ready, ==, 0);
 
         answer_drop(end_held(o, data, target));
         if (is_mounted(target))
@@ -109,7 +109,7 @@ static void test_verdict(gconstpointer data) {
                 operation_answer(o);
                 g_auto(Answer) ended = expect(operation_finish(o), "gone");
                 g_assert_cmpuint(ended.heard.n_plans, ==, 1);
-                g_assert_cmpuint(ended.heard.n_marked + ended.heard.n_progress + ended.heard.n_ready, ==, 0);
+                g_assert_cmpuint(ended.heard.n_walks + ended.heard.n_progress + ended.heard.n_ready, ==, 0);
                 assert_gone(child);
         }
         g_assert_false(is_mounted(target));

@@ -38,8 +38,8 @@ static void test_hang_up(gconstpointer data) {
         g_assert_cmpint(o->heard.progress.done, <, n);
         g_assert_cmpint(o->heard.total, >=, n);
         assert_mark(v->target, MARK_LABELS("partial", "no", LABEL_1));
-        g_assert_cmpuint(o->heard.n_marked, ==, 1);
-        g_assert_cmpint(o->heard.marked.label_state, ==, FILES_PARTIAL);
+        g_assert_cmpuint(o->heard.n_walks, ==, 1);
+        g_assert_cmpint(o->heard.begun.label_state, ==, FILES_PARTIAL);
         g_assert_cmpint(count_labeled(v->target, LABEL_1), <, n);
 
         assert_fails(operation_hang_up(o), "gone");
@@ -159,7 +159,7 @@ static void test_killed_anytime(gconstpointer data) {
                 if (mark && strstr(mark, "partial"))
                         partial++;
                 /* The mark is on disk before selvold is told of it. */
-                if (killed.heard.n_marked > 0)
+                if (killed.heard.n_walks > 0)
                         g_assert_nonnull(strstr(mark, label));
                 if (mark && strstr(mark, "complete") && strstr(mark, label))
                         g_assert_cmpint(count_labeled(v->target, label), ==, n);
