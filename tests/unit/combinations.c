@@ -13,7 +13,8 @@
 
 const Flag flags[2] = { { "no", false }, { "yes", true } };
 
-/* Has no divisor in common with the number of values of any dimension. */
+/* SAMPLE is prime, and divides no dimension's number of values: so a sample has each value of each
+ * dimension. */
 enum { SAMPLE = 31, MANY = 100000, DIMENSIONS_MAX = 24 };
 
 #ifdef SANITIZED

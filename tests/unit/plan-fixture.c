@@ -42,7 +42,7 @@ int validate_and_plan(const Node *node, const Settings *settings, Request *q, co
         return plan_make(&in, ret, f);
 }
 
-void observe(Observed *o, const char *target, const char *fs_type, const char *context) {
+MountFact *observe(Observed *o, const char *target, const char *fs_type, const char *context) {
         o->mounts = reallocarray(o->mounts, o->n_mounts + 1, sizeof(MountFact));
         g_assert_nonnull(o->mounts);
         o->mounts[o->n_mounts++] = (MountFact){
@@ -54,6 +54,16 @@ void observe(Observed *o, const char *target, const char *fs_type, const char *c
                 .seclabel = isempty(context),
                 .mount_id = 1,
         };
+        return &o->mounts[o->n_mounts - 1];
+}
+
+void assert_conflict_with_pod_1(const Plan *p, const char *context) {
+        g_assert_cmpuint(p->n_conflicts, ==, 1);
+        g_assert_cmpstr(p->conflicts[0].volume, ==, TEST_VOLUME);
+        g_assert_cmpstr(p->conflicts[0].holder, ==, "pod-1");
+        g_assert_cmpstr(p->conflicts[0].target, ==, TARGET_1);
+        g_assert_cmpstr(p->conflicts[0].context, ==, context);
+        g_assert_cmpuint(p->conflicts[0].since_usec, ==, TEST_SINCE_USEC);
 }
 
 void fixture_set_up(Fixture *x, gconstpointer data) {
@@ -114,12 +124,6 @@ Holder *fixture_hold(Fixture *x, const char *volume, const char *target, const c
         };
         g_assert_cmpint(volume_add_holder(v, h), ==, 0);
         return h;
-}
-
-MountFact *fixture_mounted(Fixture *x, const char *context, bool seclabel) {
-        observe(&x->observed, TARGET_2, "ext4", context);
-        x->observed.mounts[0].seclabel = seclabel;
-        return &x->observed.mounts[0];
 }
 
 int fixture_adopt(Fixture *x) {

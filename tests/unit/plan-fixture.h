@@ -4,7 +4,7 @@
 #include "plan/plan.h"
 #include "support.h"
 
-/* What it takes to make a plan for a pod's volume. */
+/* Requests, records and mounts to make plans for a pod's volume of. */
 
 #define TARGET_1    "/var/lib/kubelet/pods/1/volumes/v/mount"
 #define TARGET_2    "/var/lib/kubelet/pods/2/volumes/v/mount"
@@ -15,14 +15,14 @@
 #define TEST_SINCE      "since 2026-01-02 03:04:05 UTC"
 #define TEST_SINCE_USEC UINT64_C(1767323045000000)
 
-/* A request for the volume as kubelet makes one for a pod. */
+/* Returns a request for the volume as kubelet makes one for a pod. */
 Request make_request(const char *target, const char *holder, const char *fs, const char *mode, const char *policy,
                      const char *level);
-/* As the daemon does: check the request, then plan. */
+/* Checks the request and then plans, as selvold does. */
 int validate_and_plan(const Node *node, const Settings *settings, Request *q, const Volumes *volumes,
                       const Observed *observed, int seclabel, Plan *ret, Failure *f);
-/* Adds a mount of the superblock. */
-void observe(Observed *o, const char *target, const char *fs_type, const char *context);
+/* Adds a mount of the superblock, and returns it until the next one is added. */
+MountFact *observe(Observed *o, const char *target, const char *fs_type, const char *context);
 
 /* The second pod, pod-2, wants the volume at TARGET_2. */
 typedef struct Fixture {
@@ -35,15 +35,17 @@ typedef struct Fixture {
         Plan plan;
 } Fixture;
 
+/* Asserts that the only conflict is the one with pod-1 at TARGET_1. */
+void assert_conflict_with_pod_1(const Plan *p, const char *context);
+
 void fixture_set_up(Fixture *x, gconstpointer data);
 void fixture_tear_down(Fixture *x, gconstpointer data);
 /* Replaces plan and failure. */
 int fixture_plan(Fixture *x);
-/* Somebody else has mounted the volume at TARGET_2 already. */
-MountFact *fixture_mounted(Fixture *x, const char *context, bool seclabel);
+/* Plans to adopt the first mount that was observed; replaces plan and failure. */
 int fixture_adopt(Fixture *x);
-/* Finds what is recorded of a volume, or records it. */
+/* Returns the record of a volume, which it makes if there is none. */
 Volume *fixture_volume(Fixture *x, const char *id);
-/* A further holder, of no group. */
+/* Records a further holder, which has no group. */
 Holder *fixture_hold(Fixture *x, const char *volume, const char *target, const char *holder, Strategy strategy,
                      const char *context);

@@ -33,7 +33,7 @@ static char **split(const char *cell, const char *separators) {
         return list;
 }
 
-/* Cuts the text at its first such character; what is behind that, or NULL. */
+/* Cuts the text at its first such character, and returns the rest; NULL if there is none. */
 static char *cut(char *text, char at) {
         char *end = strchr(text, at);
 
@@ -43,14 +43,14 @@ static char *cut(char *text, char at) {
         return end + 1;
 }
 
-/* "pod-1", or a path. */
+/* The word is the name of a pod, such as "pod-1", or a path. */
 static char *target_of(const char *word) {
         const char *pod = startswith(word, "pod-");
 
         return pod ? g_strdup_printf("/var/lib/kubelet/pods/%s/volumes/v/mount", pod) : g_strdup(word);
 }
 
-/* "NAME[@VOLUME] STRATEGY[:CONTEXT] WORD..." */
+/* The item is "NAME[@VOLUME] STRATEGY[:CONTEXT] WORD...". */
 static void add_holder(Fixture *x, const char *item) {
         _cleanup_strv_ char **words = split(item, " ");
         const char *volume = cut(words[0], '@'), *context = cut(words[1], ':');
@@ -70,15 +70,13 @@ static void add_holder(Fixture *x, const char *item) {
                 need_word(keys, G_N_ELEMENTS(keys), *word);
 }
 
-/* "TARGET[:CONTEXT] WORD..." */
+/* The item is "TARGET[:CONTEXT] WORD...". */
 static void add_mount(Fixture *x, const char *item) {
         _cleanup_strv_ char **words = split(item, " ");
         const char *context = cut(words[0], ':');
         g_autofree char *target = target_of(words[0]);
 
-        observe(&x->observed, target, "ext4", context_from_word(strempty(context)));
-
-        MountFact *m = &x->observed.mounts[x->observed.n_mounts - 1];
+        MountFact *m = observe(&x->observed, target, "ext4", context_from_word(strempty(context)));
         const Key keys[] = { { "device", set_text, &m->device },
                              { "ro", set_flag, &m->read_only },
                              { "seclabel", set_flag, &m->seclabel },
@@ -105,7 +103,7 @@ static void set_up_word(Fixture *x, const char *word) {
                 need_word(keys, G_N_ELEMENTS(keys), word);
 }
 
-/* "v.WORD": what is recorded of the volume itself. */
+/* A word "v.WORD" is about the record of the volume itself. */
 static void set_up_volume(Fixture *x, const char *word) {
         Volume *v = fixture_volume(x, TEST_VOLUME);
         const Key keys[] = {
@@ -133,9 +131,8 @@ static void set_up_row(Fixture *x, const Row *row) {
         _cleanup_strv_ char **holders = split(row_get(row, "holders"), ";"),
                             **mounts = split(row_get(row, "mounts"), ";"), **with = split(row_get(row, "with"), " ");
 
-        if (row_get(row, "conf")) {
+        if (row_get(row, "conf"))
                 x->settings = test_settings(row_get(row, "conf"));
-        }
         STRV_FOREACH (item, holders)
                 add_holder(x, *item);
         STRV_FOREACH (item, mounts)
@@ -173,7 +170,7 @@ static int relabel(Fixture *x, const char *context, bool seen) {
         return plan_relabel(&in, &x->plan, &x->failure);
 }
 
-/* Neither the node nor the superblock is looked at. */
+/* selvold decides on a change of groups without a look at the node and the superblock. */
 static int give(Fixture *x, gid_t gid, bool readers) {
         const ChangeInput in = { .settings = &x->settings,
                                  .volumes = &x->volumes,
@@ -211,7 +208,7 @@ static char *number_or_none(uint64_t n, uint64_t none) {
         return n == none ? g_strdup("none") : g_strdup_printf("%" PRIu64, n);
 }
 
-/* The conflicts as a row has them: "HOLDER[@VOLUME][:CONTEXT]", or a stranger's path. */
+/* Returns the conflicts as a row has them: "HOLDER[@VOLUME][:CONTEXT]", or a stranger's path. */
 static char *describe_conflicts(const Plan *p) {
         g_autoptr(GString) text = g_string_new(NULL);
 
@@ -272,7 +269,8 @@ static void assert_word(const Fixture *x, const char *word) {
         g_error("unknown word %s", word);
 }
 
-/* In a sentence: {A} and {B} are contexts, {1} the target of pod-1. "!" is in front of what is not in it. */
+/* In a cell {A} and {B} stand for contexts, and {1} for the target of pod-1. A text behind "!" must not be
+ * there. */
 static void assert_sentence(const char *text, const char *cell) {
         static const char *const shorts[][2] = {
                 { "{A}", CONTEXT_0_1 }, { "{B}", CONTEXT_0_2 }, { "{since}", TEST_SINCE },
@@ -319,7 +317,8 @@ static char *describe_record(const Volumes *all) {
         return g_strdup(text->str);
 }
 
-/* Equal input, equal answer; planning changes neither the record nor, once it is valid, the request. */
+/* The same input gives the same answer: a plan changes neither the record nor a request that was validated
+ * before. */
 void plan_row_check(Fixture *x, const Row *row) {
         const char *call = row_get(row, "call");
         _cleanup_free_ char *message = NULL, *spec = NULL, *spec_again = NULL;

@@ -2,7 +2,7 @@
 #include "plan-worlds.h"
 
 #define OTHER_VOLUME "pvc-other"
-#define DEVICE       "254:16" /* that of observe() */
+#define DEVICE       "254:16" /* observe() uses this device, too */
 
 const World worlds[WORLDS] = {
         { "nobody", { { NOBODY } } },
@@ -40,7 +40,6 @@ const World worlds[WORLDS] = {
 static const char *const user_targets[] = { TARGET_1, TARGET_3 };
 
 static void add_user(Fixture *x, const User *u, const char *target) {
-        MountFact *m;
         Holder *h;
 
         if (u->who != STRANGER) {
@@ -57,9 +56,8 @@ static void add_user(Fixture *x, const User *u, const char *target) {
         }
         if (u->mounting)
                 return;
-        observe(&x->observed, target, "ext4", u->strategy == STRATEGY_CONTEXT_MOUNT ? u->context : "");
-        m = &x->observed.mounts[x->observed.n_mounts - 1];
-        m->read_only = u->reader;
+        observe(&x->observed, target, "ext4", u->strategy == STRATEGY_CONTEXT_MOUNT ? u->context : "")->read_only =
+                u->reader;
 }
 
 static void world_build(const World *w, Fixture *x) {
@@ -92,7 +90,12 @@ bool same_text(const char *a, const char *b) {
         return streq(strempty(a), strempty(b));
 }
 
-bool plan_equal(const Plan *a, const Plan *b) {
+void answer_done(Answer *a) {
+        plan_done(&a->plan);
+        failure_done(&a->failure);
+}
+
+static bool plan_equal(const Plan *a, const Plan *b) {
         return a->strategy == b->strategy && same_text(a->context, b->context) &&
                same_text(a->runtime_flag, b->runtime_flag) && a->reason == b->reason && same_text(a->text, b->text) &&
                strv_equal(a->mount_options, b->mount_options) && a->read_only == b->read_only &&
@@ -100,4 +103,16 @@ bool plan_equal(const Plan *a, const Plan *b) {
                a->ownership == b->ownership && a->ownership_reason == b->ownership_reason && a->change == b->change &&
                a->share == b->share && a->entries == b->entries && a->usec == b->usec &&
                a->n_conflicts == b->n_conflicts;
+}
+
+bool same_answer(const Answer *a, const Answer *b) {
+        return a->r == b->r && same_text(a->failure.message, b->failure.message) && plan_equal(&a->plan, &b->plan);
+}
+
+bool answer_explains(const Answer *a) {
+        const Failure *f = &a->failure;
+
+        if (a->r == 0)
+                return f->kind == FAILURE_NONE && !f->message && a->plan.n_conflicts == 0;
+        return a->r > 0 && a->r == (int) f->kind && !isempty(f->message) && !strchr(f->message, '\n');
 }

@@ -3,12 +3,14 @@
 
 #include "plan-fixture.h"
 
-/* Who has a superblock when a plan is made for TEST_VOLUME on it. */
+/* A world is a set of mounts of one superblock, on which a plan for TEST_VOLUME is then made. */
 
 #define CONTEXT_A CONTEXT_0_1
 #define CONTEXT_B CONTEXT_0_2
+#define NO_LEVEL  "system_u:object_r:container_file_t"
 
-typedef enum Who { NOBODY, OWN, OTHER, STRANGER } Who; /* a holder of the volume, or of another one, or none */
+/* OWN is a holder of the volume, OTHER a holder of another volume, and a STRANGER holds no volume. */
+typedef enum Who { NOBODY, OWN, OTHER, STRANGER } Who;
 
 typedef struct User {
         Who who;
@@ -21,8 +23,8 @@ typedef struct User {
 typedef struct World {
         const char *word;
         User users[3];         /* the last one is NOBODY */
-        bool hidden;           /* in use where nobody sees it */
-        const char *used_with; /* the context that selvol relabeled the volume to before, in this boot */
+        bool hidden;           /* somebody whom nobody sees uses the superblock, too */
+        const char *used_with; /* a relabel earlier in this boot was to this context; NULL: there was none */
 } World;
 
 enum { WORLDS = 27 };
@@ -32,6 +34,16 @@ extern const World worlds[WORLDS];
 void worlds_build(Fixture fixtures[WORLDS]);
 void worlds_done(Fixture fixtures[WORLDS]);
 
-/* NULL is as good as "". */
+/* r is 0 or the kind of the failure; a refusal because of others has a plan, too. */
+typedef struct Answer {
+        int r;
+        Plan plan;
+        Failure failure;
+} Answer;
+
+void answer_done(Answer *a);
+/* Compares texts, for which NULL is the same as "". */
 bool same_text(const char *a, const char *b);
-bool plan_equal(const Plan *a, const Plan *b);
+bool same_answer(const Answer *a, const Answer *b);
+/* Returns whether a refusal has its kind and one line of text, and a plan no trace of a refusal. */
+bool answer_explains(const Answer *a);

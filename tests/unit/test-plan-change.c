@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "plan-rows.h"
 
-/* What stands in the way of changing the files of a volume without a mount: Relabel and ApplyOwnership. */
+/* Relabel and ApplyOwnership change the files of a volume without a mount, unless somebody is in the way. */
 
 static void set_up(Fixture *x) {
         Volume *v = fixture_volume(x, TEST_VOLUME);
@@ -21,7 +21,6 @@ static void assert_relabels(const Plan *p) {
         g_assert_cmpstr(p->text, ==, plan_reason_text(REASON_REQUESTED));
 }
 
-/* Labels are left alone. */
 static void assert_gives_group(const Plan *p) {
         g_assert_cmpint(p->ownership, ==, OWNERSHIP_WALK);
         g_assert_cmpint(p->ownership_reason, ==, OWNERSHIP_REQUESTED);
@@ -41,7 +40,7 @@ static void test_row(gconstpointer data) {
         set_up(&x);
         plan_row_check(&x, data);
         kind = x.failure.kind;
-        /* A conflict comes with the plan that it is about; of any other failure nothing is filled in. */
+        /* A conflict comes with its plan; other failures leave the plan empty. */
         filled = kind == FAILURE_NONE || kind == FAILURE_CONTEXT_CONFLICT || kind == FAILURE_GROUP_CONFLICT;
         g_assert_cmpint(x.plan.text != NULL, ==, filled);
         if (filled && g_str_has_prefix(row_need(data, "call"), "relabel"))

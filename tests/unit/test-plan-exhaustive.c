@@ -2,9 +2,8 @@
 #include "combinations.h"
 #include "plan-worlds.h"
 
-/* plan_make(), for every combination of what it decides on: what must be true of each answer. */
-
-#define NO_LEVEL "system_u:object_r:container_file_t"
+/* plan_make() is called for every combination of what it decides on, and each answer has to satisfy all
+ * sentences. */
 
 /* --- what a decision depends on --- */
 
@@ -78,7 +77,7 @@ static const struct {
         { "ro-device-group", false, true, 1000, -1 },
 };
 
-/* What somebody else has mounted at the target, to be adopted. */
+/* Contexts of a mount that somebody else has made at the target, and that is to be adopted. */
 static const struct {
         const char *word, *context;
 } adoptions[] = { { "no", NULL }, { "plain", "" }, { "context-a", CONTEXT_A }, { "context-b", CONTEXT_B } };
@@ -99,12 +98,6 @@ static const Dimension dimensions[DIMENSIONS] = {
 };
 
 /* --- the cases --- */
-
-typedef struct Answer {
-        int r;
-        Plan plan;
-        Failure failure;
-} Answer;
 
 typedef struct Case {
         const size_t *choice;
@@ -143,7 +136,8 @@ static Request request_of(const size_t *choice) {
         return q;
 }
 
-/* A superblock has one context, or none; and without levels all contexts are known. */
+/* A superblock has one context, or none; and where there are no levels, selvold knows the context of each
+ * holder. */
 static bool world_is_possible(const size_t *choice) {
         const User *u = &worlds[choice[WORLD]].users[0];
         const char *adopted = adoptions[choice[ADOPTION]].context;
@@ -190,20 +184,7 @@ static void answer_make(const PlanInput *in, Answer *a) {
         a->r = plan_make(in, &a->plan, &a->failure);
 }
 
-static void answer_done(Answer *a) {
-        plan_done(&a->plan);
-        failure_done(&a->failure);
-}
-
-static bool same_answer(const Answer *a, const Answer *b) {
-        return a->r == b->r && same_text(a->failure.message, b->failure.message) && plan_equal(&a->plan, &b->plan);
-}
-
-/* --- what must be true --- */
-
-static bool is_planned(const Case *c) {
-        return c->answer.r == 0;
-}
+/* --- the sentences --- */
 
 static bool has_selinux(const Case *c) {
         return c->in.node->selinux;
@@ -217,8 +198,8 @@ static bool is_adopted(const Case *c) {
         return c->in.mounted;
 }
 
-static bool shows_context(const Case *c) {
-        return c->answer.plan.strategy == STRATEGY_CONTEXT_MOUNT ||
+static bool shows_context(const Case *c, const Plan *p) {
+        return p->strategy == STRATEGY_CONTEXT_MOUNT ||
                (is_adopted(c) && !isempty(c->mounted.context) && has_selinux(c));
 }
 
@@ -230,47 +211,32 @@ static const User *users_of(const Case *c) {
         return worlds[c->choice[WORLD]].users;
 }
 
-static bool flag_is_known(const Case *c) {
-        const Plan *p = &c->answer.plan;
-
-        return !is_planned(c) || streq(p->runtime_flag, "") || streq(p->runtime_flag, "Z");
+static bool flag_is_known(const Case *c, const Plan *p) {
+        return streq(p->runtime_flag, "") || streq(p->runtime_flag, "Z");
 }
 
-static bool context_mount_is_not_relabeled(const Case *c) {
-        return !is_planned(c) || !shows_context(c) || !changes_labels(&c->answer.plan);
+static bool context_mount_is_not_relabeled(const Case *c, const Plan *p) {
+        return !shows_context(c, p) || !changes_labels(p);
 }
 
-static bool host_path_is_left_alone(const Case *c) {
-        const Plan *p = &c->answer.plan;
-
-        if (!is_planned(c) || !streq(c->request.volume_type, "hostPath"))
-                return true;
-        return !changes_labels(p) && p->fs_group == GID_NONE && p->ownership == OWNERSHIP_NONE &&
-               (p->strategy == STRATEGY_NONE || is_adopted(c));
+static bool host_path_is_left_alone(const Case *c, const Plan *p) {
+        return !streq(c->request.volume_type, "hostPath") ||
+               (!changes_labels(p) && p->fs_group == GID_NONE && p->ownership == OWNERSHIP_NONE &&
+                (p->strategy == STRATEGY_NONE || is_adopted(c)));
 }
 
-static bool disabled_does_nothing(const Case *c) {
-        const Plan *p = &c->answer.plan;
-
-        return !is_planned(c) || has_selinux(c) || (p->strategy == STRATEGY_NONE && isempty(p->context));
+static bool disabled_does_nothing(const Case *c, const Plan *p) {
+        return has_selinux(c) || (p->strategy == STRATEGY_NONE && isempty(p->context));
 }
 
-static bool labels_are_not_taken(const Case *c) {
-        const Plan *p = &c->answer.plan;
-
-        if (!is_planned(c) || !changes_labels(p))
-                return true;
-        for (const User *u = users_of(c); u->who != NOBODY; u++)
+static bool labels_are_not_taken(const Case *c, const Plan *p) {
+        for (const User *u = users_of(c); changes_labels(p) && u->who != NOBODY; u++)
                 if (u->strategy == STRATEGY_RELABEL && !streq(u->context, p->context))
                         return false;
         return true;
 }
 
-static bool superblock_has_one_context(const Case *c) {
-        const Plan *p = &c->answer.plan;
-
-        if (!is_planned(c))
-                return true;
+static bool superblock_has_one_context(const Case *c, const Plan *p) {
         for (const User *u = users_of(c); u->who != NOBODY; u++) {
                 if ((u->strategy == STRATEGY_CONTEXT_MOUNT) != (p->strategy == STRATEGY_CONTEXT_MOUNT))
                         return false;
@@ -280,13 +246,9 @@ static bool superblock_has_one_context(const Case *c) {
         return true;
 }
 
-/* The plan of a refusal says what was wanted. */
-static bool conflict_is_one(const Case *c) {
-        const Plan *p = &c->answer.plan;
-        bool found = worlds[c->choice[WORLD]].hidden;
+static bool conflict_is_one(const Case *c, const Plan *p) {
+        bool found = c->answer.r != FAILURE_CONTEXT_CONFLICT || worlds[c->choice[WORLD]].hidden;
 
-        if (c->answer.r != FAILURE_CONTEXT_CONFLICT)
-                return true;
         for (const User *u = users_of(c); u->who != NOBODY; u++)
                 if (p->strategy == STRATEGY_CONTEXT_MOUNT || u->strategy == STRATEGY_CONTEXT_MOUNT)
                         found = true;
@@ -295,27 +257,23 @@ static bool conflict_is_one(const Case *c) {
         return found;
 }
 
-static bool relies_on_none(const Case *c) {
-        return c->request.relabel_by != RELABEL_BY_NONE || !is_planned(c) || !changes_labels(&c->answer.plan);
+static bool relies_on_none(const Case *c, const Plan *p) {
+        return c->request.relabel_by != RELABEL_BY_NONE || !changes_labels(p);
 }
 
-static bool level_is_not_needed(const Case *c) {
+static bool level_is_not_needed(const Case *c, const Plan *p) {
         return c->request.relabel_by != RELABEL_BY_NONE || c->answer.r != FAILURE_LEVEL_REQUIRED;
 }
 
-static bool reader_writes_nothing(const Case *c) {
-        const Plan *p = &c->answer.plan;
-
-        if (!is_planned(c) || !p->read_only)
-                return true;
-        return !changes_labels(p) && p->strategy != STRATEGY_RELABEL && p->ownership != OWNERSHIP_WALK;
+static bool reader_writes_nothing(const Case *c, const Plan *p) {
+        return !p->read_only ||
+               (!changes_labels(p) && p->strategy != STRATEGY_RELABEL && p->ownership != OWNERSHIP_WALK);
 }
 
-static bool context_was_asked_for(const Case *c) {
-        const Plan *p = &c->answer.plan;
+static bool context_was_asked_for(const Case *c, const Plan *p) {
         const char *policys = c->in.node->mls ? "" : c->in.node->file_context;
 
-        if (!is_planned(c) || isempty(p->context))
+        if (isempty(p->context))
                 return true;
         if (c->request.level)
                 return streq(p->context, CONTEXT_A);
@@ -324,43 +282,35 @@ static bool context_was_asked_for(const Case *c) {
                streq(p->context, strempty(policys));
 }
 
-static bool adopted_is_what_is_mounted(const Case *c) {
-        const Plan *p = &c->answer.plan;
-
-        if (!is_planned(c) || !is_adopted(c) || !has_selinux(c))
+static bool adopted_is_what_is_mounted(const Case *c, const Plan *p) {
+        if (!is_adopted(c) || !has_selinux(c))
                 return true;
         return isempty(c->mounted.context) ? p->strategy != STRATEGY_CONTEXT_MOUNT
                                            : streq(p->context, c->mounted.context);
 }
 
-static bool context_mount_is_allowed(const Case *c) {
+static bool context_mount_is_allowed(const Case *c, const Plan *p) {
         bool asked = c->request.policy == RELABEL_ON_VOLUME_MOUNT ||
                      (c->request.policy < 0 && c->in.settings->default_policy == RELABEL_ON_VOLUME_MOUNT);
 
-        if (!is_planned(c) || is_adopted(c) || c->answer.plan.strategy != STRATEGY_CONTEXT_MOUNT)
+        if (is_adopted(c) || p->strategy != STRATEGY_CONTEXT_MOUNT)
                 return true;
         return asked && kinds[c->choice[KIND]].supports && gates[c->choice[GATES]].relabel_policy &&
                (gates[c->choice[GATES]].mount || c->request.access_mode == ACCESS_READ_WRITE_ONCE_POD);
 }
 
-/* Not if the context, the file system or its labels are unknown. */
-static bool nothing_unknown_prevents_relabel(const Case *c) {
-        const Plan *p = &c->answer.plan;
+/* The context, the file system, and whether it keeps labels may be unknown. */
+static bool nothing_unknown_prevents_relabel(const Case *c, const Plan *p) {
         bool keeps_labels = file_systems[c->choice[FILE_SYSTEM]].type && c->in.seclabel != 0;
 
-        if (!is_planned(c) || !has_selinux(c) || !is_managed(c) || p->read_only || !keeps_labels ||
-            shows_context(c) || c->request.relabel_by == RELABEL_BY_NONE)
-                return true;
-        return changes_labels(p);
+        return !has_selinux(c) || !is_managed(c) || p->read_only || !keeps_labels || shows_context(c, p) ||
+               c->request.relabel_by == RELABEL_BY_NONE || changes_labels(p);
 }
 
-static bool service_relabels_if_asked(const Case *c) {
-        const Plan *p = &c->answer.plan;
-
-        if (!is_planned(c) || p->strategy != STRATEGY_RELABEL)
-                return true;
-        return p->relabel_here == (c->request.relabel_by == RELABEL_BY_SERVICE && !isempty(p->context)) &&
-               p->relabel_here == isempty(p->runtime_flag);
+static bool service_relabels_if_asked(const Case *c, const Plan *p) {
+        return p->strategy != STRATEGY_RELABEL ||
+               (p->relabel_here == (c->request.relabel_by == RELABEL_BY_SERVICE && !isempty(p->context)) &&
+                p->relabel_here == isempty(p->runtime_flag));
 }
 
 static MarkChange least_change_by(bool writes, Strategy strategy, bool here) {
@@ -369,59 +319,49 @@ static MarkChange least_change_by(bool writes, Strategy strategy, bool here) {
         return strategy == STRATEGY_CONTEXT_MOUNT ? MARK_TAINT : MARK_RESET_LABELS;
 }
 
-/* A driver's own mount, of which what is adopted was made, is no other use of the volume. */
-static bool is_staged(const Case *c, const User *u) {
-        return is_adopted(c) && u->who == STRANGER && u->strategy == STRATEGY_NONE;
-}
-
-/* All who may write, and whoever may that nobody sees. */
-static bool mark_claims_no_more(const Case *c) {
-        const Plan *p = &c->answer.plan;
+static bool mark_claims_no_more(const Case *c, const Plan *p) {
         MarkChange least = least_change_by(!p->read_only, p->strategy, p->relabel_here);
 
-        if (!is_planned(c))
-                return true;
+        /* Without SELinux a file gets no label, which is a taint. */
         if (!has_selinux(c) && least == MARK_RESET_LABELS && is_managed(c))
-                least = MARK_TAINT; /* what has no label is a taint */
+                least = MARK_TAINT;
+        /* A hidden user may write, too. */
         if (c->in.observed->hidden && p->strategy != STRATEGY_CONTEXT_MOUNT)
                 least = MAX(least, MARK_RESET_LABELS);
-        for (const User *u = users_of(c); u->who != NOBODY; u++)
-                if (!is_staged(c, u))
+        for (const User *u = users_of(c); u->who != NOBODY; u++) {
+                /* The adopted mount was made of a mount of the driver's own, which is no other use of the
+                 * volume. */
+                bool is_drivers = is_adopted(c) && u->who == STRANGER && u->strategy == STRATEGY_NONE;
+
+                if (!is_drivers)
                         least = MAX(least, least_change_by(!u->reader, u->strategy, u->here));
+        }
         return p->change >= least;
 }
 
-static bool others_decide_whether_not_how(const Case *c) {
-        const Plan *p = &c->answer.plan, *alone = &c->alone->plan;
+static bool others_decide_whether_not_how(const Case *c, const Plan *p) {
+        const Plan *alone = &c->alone->plan;
 
         if (c->alone->r != 0)
                 return c->answer.r == c->alone->r && same_text(c->answer.failure.message, c->alone->failure.message);
-        if (!is_planned(c))
-                return true;
-        return p->strategy == alone->strategy && streq(p->context, alone->context) &&
-               streq(p->runtime_flag, alone->runtime_flag) && p->relabel_here == alone->relabel_here &&
-               p->ownership == alone->ownership && p->fs_group == alone->fs_group && p->change >= alone->change &&
-               (p->reason == alone->reason || p->reason == REASON_CONTEXT_SHARED);
+        return c->answer.r != 0 ||
+               (p->strategy == alone->strategy && streq(p->context, alone->context) &&
+                streq(p->runtime_flag, alone->runtime_flag) && p->relabel_here == alone->relabel_here &&
+                p->ownership == alone->ownership && p->fs_group == alone->fs_group && p->change >= alone->change &&
+                (p->reason == alone->reason || p->reason == REASON_CONTEXT_SHARED));
 }
 
-/* Only the own volume's mount, and not that which is to be replaced. */
-static bool shared_mount_is_there(const Case *c) {
-        const Holder *share = c->answer.plan.share;
-
-        return !is_planned(c) || !share ||
-               (share->state == HOLDER_MOUNTED && streq(share->volume->id, TEST_VOLUME) &&
-                !streq(share->target, TARGET_2));
+/* The mount at TARGET_2 is the one that the plan replaces. */
+static bool shared_mount_is_there(const Case *c, const Plan *p) {
+        return !p->share || (p->share->state == HOLDER_MOUNTED && streq(p->share->volume->id, TEST_VOLUME) &&
+                             !streq(p->share->target, TARGET_2));
 }
 
-static bool refusal_explains(const Case *c) {
-        const Failure *f = &c->answer.failure;
-
-        if (is_planned(c))
-                return f->kind == FAILURE_NONE && !f->message && c->answer.plan.n_conflicts == 0;
-        return c->answer.r > 0 && c->answer.r == (int) f->kind && !isempty(f->message) && !strchr(f->message, '\n');
+static bool refusal_explains(const Case *c, const Plan *p) {
+        return answer_explains(&c->answer);
 }
 
-static bool input_decides(const Case *c) {
+static bool input_decides(const Case *c, const Plan *p) {
         Answer again;
         bool same;
 
@@ -431,8 +371,7 @@ static bool input_decides(const Case *c) {
         return same;
 }
 
-/* A plan that was made without a look at the mounts, and asks for none. */
-static bool look_changes_nothing(const Case *c) {
+static bool look_changes_nothing(const Case *c, const Plan *p) {
         Observed unseen = *c->in.observed;
         PlanInput in = c->in;
         Answer before;
@@ -445,7 +384,7 @@ static bool look_changes_nothing(const Case *c) {
         unseen.mounts_unknown = true;
         in.observed = &unseen;
         answer_make(&in, &before);
-        if (before.plan.change == MARK_TAINT && c->answer.plan.change == MARK_RESET_LABELS)
+        if (before.plan.change == MARK_TAINT && p->change == MARK_RESET_LABELS)
                 before.plan.change = MARK_RESET_LABELS; /* neither lets labels be skipped */
         same = before.r != 0 || plan_needs_mounts(&before.plan, in.volumes, TEST_VOLUME) ||
                same_answer(&before, &c->answer);
@@ -455,7 +394,8 @@ static bool look_changes_nothing(const Case *c) {
 
 static const struct {
         const char *sentence;
-        bool (*holds)(const Case *c);
+        bool (*holds)(const Case *c, const Plan *p);
+        bool of_refusals; /* the sentence is also true of refusals; their plan says what was wanted */
 } invariants[] = {
         { "the flag is Z or empty", flag_is_known },
         { "what is mounted with a context is relabeled by nobody", context_mount_is_not_relabeled },
@@ -463,9 +403,9 @@ static const struct {
         { "with SELinux off nothing is done", disabled_does_nothing },
         { "labels are not taken from a holder who relies on them", labels_are_not_taken },
         { "a superblock has one context or none", superblock_has_one_context },
-        { "only another context, or labels that both rely on, are a conflict", conflict_is_one },
+        { "only another context, or labels that both rely on, are a conflict", conflict_is_one, true },
         { "for who relies on no labels nothing is relabeled", relies_on_none },
-        { "who relies on no labels needs no level", level_is_not_needed },
+        { "who relies on no labels needs no level", level_is_not_needed, true },
         { "a reader writes nothing", reader_writes_nothing },
         { "a context is asked for, mounted or the policy's", context_was_asked_for },
         { "what is adopted is recorded as it is mounted", adopted_is_what_is_mounted },
@@ -474,11 +414,11 @@ static const struct {
         { "the service relabels where asked to, if it knows the context, and otherwise the runtime",
           service_relabels_if_asked },
         { "the mark claims no more than is true with all who may write", mark_claims_no_more },
-        { "others decide whether it is done, not how", others_decide_whether_not_how },
+        { "others decide whether it is done, not how", others_decide_whether_not_how, true },
         { "what is shared is mounted, for the same volume, elsewhere", shared_mount_is_there },
-        { "a refusal has its kind and says why", refusal_explains },
-        { "the same input gives the same plan and reason", input_decides },
-        { "what needs no look at the mounts is the same after one", look_changes_nothing },
+        { "a refusal has its kind and says why", refusal_explains, true },
+        { "the same input gives the same plan and reason", input_decides, true },
+        { "what needs no look at the mounts is the same after one", look_changes_nothing, true },
 };
 
 static void check(const Case *c, const char *sentence, bool holds) {
@@ -495,20 +435,20 @@ static void check(const Case *c, const char *sentence, bool holds) {
         combination_fail(dimensions, DIMENSIONS, c->choice, sentence, text);
 }
 
-/* Whoever has the volume is the last dimension, so the same answer serves many. */
-static const Answer *find_alone(Context *x, const size_t *choice) {
+/* The world is the last dimension, so the answer for the world without users serves many combinations in
+ * turn. */
+static void answer_alone(Context *x, const size_t *choice) {
         size_t alone_choice[DIMENSIONS];
         Case c;
 
         memcpy(alone_choice, choice, sizeof(alone_choice));
         alone_choice[WORLD] = 0;
         if (memcmp(alone_choice, x->alone_choice, sizeof(alone_choice)) == 0)
-                return &x->alone;
+                return;
         memcpy(x->alone_choice, alone_choice, sizeof(alone_choice));
         case_set_up(&c, x, alone_choice);
         answer_done(&x->alone);
         answer_make(&c.in, &x->alone);
-        return &x->alone;
 }
 
 static bool try_combination(const size_t *choice, void *data) {
@@ -517,12 +457,13 @@ static bool try_combination(const size_t *choice, void *data) {
 
         if (!world_is_possible(choice))
                 return false;
-        find_alone(x, choice);
+        answer_alone(x, choice);
         case_set_up(&c, x, choice);
         c.alone = &x->alone;
         answer_make(&c.in, &c.answer);
         for (size_t i = 0; i < G_N_ELEMENTS(invariants); i++)
-                check(&c, invariants[i].sentence, invariants[i].holds(&c));
+                if (c.answer.r == 0 || invariants[i].of_refusals)
+                        check(&c, invariants[i].sentence, invariants[i].holds(&c, &c.answer.plan));
         answer_done(&c.answer);
         return true;
 }

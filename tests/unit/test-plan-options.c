@@ -3,17 +3,17 @@
 
 #include "plan-fixture.h"
 
-/* Options that a further holder asks for, and the file system that is mounted does not have. */
+/* A further holder asks for mount options that the mounted file system may not have. */
 
 typedef enum Who { OWN, OTHER, STRANGER, HIDDEN } Who;
 
 typedef struct Case {
         const char *name;
-        Who who;                   /* has the file system mounted: a holder of the volume, or of another one, ... */
-        const char *have, *wanted; /* separated by commas */
-        const char *refused;       /* the message has it; NULL: it is shared */
+        Who who; /* has mounted the file system: OWN is a holder of the volume, OTHER one of another volume */
+        const char *have, *wanted; /* options, separated by commas */
+        const char *refused;       /* the message has this text; NULL: the mount is shared */
         const char *fs_type;       /* NULL: ext4 */
-        bool unknown;              /* what it was mounted with */
+        bool unknown;              /* selvold does not know the options of the mount */
         bool adopted;
 } Case;
 
@@ -28,7 +28,7 @@ static const Case cases[] = {
         { "another-value", OWN, "commit=5,noexec", "commit=6",
           "'commit=6': its file system is mounted with commit=5,noexec (" },
         { "one-of-two", OWN, "discard", "discard,data=journal", "'data=journal'" },
-        /* It may be what the file system does by default, which nobody says here. */
+        /* The option may be the default of the file system, but selvold does not know defaults. */
         { "default", OWN, "", "data=ordered", "'data=ordered'" },
         { "flag-of-superblock", OWN, "", "sync", "'sync'" },
         { "subvolume", OWN, "subvol=a", "subvol=a", NULL, .fs_type = "btrfs" },
@@ -90,13 +90,13 @@ static void test_case(gconstpointer data) {
         fixture_tear_down(&x, NULL);
 }
 
-/* A driver has mounted the volume; what the request says is a claim about that, and nothing is shared. */
+/* A driver has mounted the volume: the request only describes that mount, and nothing is shared. */
 static void test_adopt(void) {
         Fixture x = { 0 };
 
         fixture_set_up(&x, NULL);
         g_assert_cmpint(strv_split("commit=5", ",", &x.request.mount_options), ==, 0);
-        fixture_mounted(&x, CONTEXT_0_1, false);
+        observe(&x.observed, TARGET_2, "ext4", CONTEXT_0_1);
         observe(&x.observed, "/mnt/x", "ext4", CONTEXT_0_1);
         g_assert_cmpint(fixture_adopt(&x), ==, 0);
         fixture_tear_down(&x, NULL);

@@ -3,7 +3,7 @@
 
 #include "plan-rows.h"
 
-/* Who gives a volume's files to a group when it is mounted, and who stands in the way. */
+/* The plan of a mount tells who gives the files to a group, unless another holder is in the way. */
 
 static const char plan_columns[] =
         "id conf driver type fs found mode policy ro group options =result =action =reason "
@@ -42,14 +42,14 @@ static void set_up_row(Fixture *x, const Row *row) {
 static void assert_plan_is_consistent(const Plan *p, gid_t wanted) {
         const char *text = ownership_reason_text(p->ownership_reason);
 
-        /* What is known of the files is no matter of the plan. */
+        /* The plan does not depend on the files. */
         g_assert_true(p->ownership != OWNERSHIP_SKIP && p->ownership_reason != OWNERSHIP_COMPLETE);
         g_assert_cmpuint(p->fs_group, ==, p->ownership == OWNERSHIP_NONE ? GID_NONE : wanted);
         g_assert_cmpint(p->ownership_reason == OWNERSHIP_NOT_ASKED, ==, wanted == GID_NONE);
         g_assert_cmpint(p->ownership == OWNERSHIP_OPTION, ==, p->ownership_reason == OWNERSHIP_POLICY_MOUNT);
         g_assert_cmpint(p->ownership == OWNERSHIP_WALK, ==, p->ownership_reason == OWNERSHIP_UNKNOWN);
         g_assert_cmpint(p->ownership == OWNERSHIP_MAP, ==, p->ownership_reason == OWNERSHIP_READ_ONLY);
-        /* Nothing is written where nothing may be, and nobody who reads needs to write. */
+        /* A read-only mount is not written to, and its users need not write. */
         g_assert_true(p->ownership != OWNERSHIP_WALK || !p->read_only);
         g_assert_true(p->ownership != OWNERSHIP_MAP || p->read_only);
         g_assert_true(p->readers || !p->read_only);
@@ -57,7 +57,7 @@ static void assert_plan_is_consistent(const Plan *p, gid_t wanted) {
         g_assert_cmpuint(p->n_conflicts, ==, 0);
 }
 
-/* The label, and what becomes of it, is as it is without a group. */
+/* The plan for the label is the same without a group. */
 static void assert_label_is_left_alone(Fixture *x, const char *options) {
         _cleanup_(plan_done) Plan with = x->plan;
         gid_t group = x->request.fs_group;
@@ -78,7 +78,7 @@ static void assert_label_is_left_alone(Fixture *x, const char *options) {
                 g_assert_cmpstr(now, ==, options);
 }
 
-/* Kubelet's answer: it changes the files, passes the group to the driver, or does nothing. It never maps. */
+/* kubelet changes the files, passes the group to the driver, or does nothing; it never maps. */
 static const char *kubelets_word(OwnershipAction action) {
         static const char *const words[OWNERSHIP_ACTIONS] = { [OWNERSHIP_NONE] = "no",
                                                               [OWNERSHIP_OPTION] = "mount",
@@ -119,7 +119,7 @@ static void test_row(gconstpointer data) {
 
 /* --- a policy that changes --- */
 
-/* The policy as it may be given: by the driver's section, or by the request. */
+/* Either the driver's section or the request has the policy. */
 static void set_policy(Fixture *x, bool by_request, const char *policy) {
         if (by_request) {
                 x->request.fs_group_policy = policy_from_cell(policy);
@@ -134,7 +134,7 @@ static void set_policy(Fixture *x, bool by_request, const char *policy) {
 static void test_update(gconstpointer data) {
         const Row *row = data;
 
-        /* By whom, and whether the first pod is still there. */
+        /* Bit 0: the request has the policy. Bit 1: the first pod has gone. */
         for (int i = 0; i < 4; i++) {
                 Fixture x = { 0 };
                 Holder *h;
@@ -162,7 +162,6 @@ static void test_update(gconstpointer data) {
 
 /* --- others who have the volume --- */
 
-/* Files are to have group 3000. */
 static void set_up(Fixture *x, gconstpointer data) {
         fixture_set_up(x, NULL);
         x->request.fs_group = WANTED;
@@ -182,7 +181,7 @@ static void use(Fixture *x, const char *fs_type, const char *source) {
         g_assert_cmpint(free_and_strdup(&x->request.source, source), ==, 0);
 }
 
-/* A holder with the fixture's context: labels are in nobody's way here. */
+/* The holder has the context of the fixture, so that labels are in nobody's way. */
 static Holder *hold_volume(Fixture *x, const char *volume, const char *target, const char *name, gid_t shown,
                            gid_t on_disk) {
         Holder *h = fixture_hold(x, volume, target, name, STRATEGY_CONTEXT_MOUNT, CONTEXT_0_1);
@@ -203,18 +202,12 @@ static void release_all(Fixture *x) {
                 volume_remove_holder(v, v->holders);
 }
 
-/* There is one conflict, with pod-1, and nothing to share. */
 static void assert_conflict(const Plan *p) {
         g_assert_null(p->share);
-        g_assert_cmpuint(p->n_conflicts, ==, 1);
-        g_assert_cmpstr(p->conflicts[0].volume, ==, TEST_VOLUME);
-        g_assert_cmpstr(p->conflicts[0].holder, ==, "pod-1");
-        g_assert_cmpstr(p->conflicts[0].target, ==, TARGET_1);
-        g_assert_cmpstr(p->conflicts[0].context, ==, CONTEXT_0_1);
-        g_assert_cmpuint(p->conflicts[0].since_usec, ==, TEST_SINCE_USEC);
+        assert_conflict_with_pod_1(p, CONTEXT_0_1);
 }
 
-/* kubelet writes the files of these itself, and pods may read them. */
+/* kubelet itself writes the files of volumes of some types, and pods may only read these. */
 static void test_readers(Fixture *x, gconstpointer data) {
         static const struct {
                 const char *type;
@@ -245,9 +238,9 @@ static void test_readers(Fixture *x, gconstpointer data) {
         }
 }
 
-/* --- whose mount is cloned --- */
+/* --- mounts that are cloned --- */
 
-/* Mounts that show groups as they are serve everybody. */
+/* A mount that shows groups as they are serves everybody. */
 static void test_share_plain(Fixture *x, gconstpointer data) {
         static const gid_t groups[] = { GID_NONE, WANTED, OTHER, 0 };
         Holder *mapped = hold(x, TARGET_1, "pod-1", WANTED, OTHER),
@@ -275,8 +268,8 @@ static void test_share_plain(Fixture *x, gconstpointer data) {
         g_assert_true(x->plan.share == mapped);
 }
 
-/* Who has no use for a mount that is mapped already: a runtime can map a mount but once, and whoever asks for no change of the
- * group wants the files as they are. */
+/* These requests can't use a mount that is mapped already: a runtime can map a mount only once, and a request
+ * that asks for no change of the group wants the files as they are. */
 typedef struct Stranger {
         const char *name;
         gid_t shown, on_disk;
@@ -287,8 +280,8 @@ typedef struct Stranger {
 
 static const Stranger strangers[] = {
         { "other-group", OTHER, 4000, WANTED, FS_GROUP_FILE },
-        { "taken-away", OTHER, WANTED, WANTED,
-          FS_GROUP_FILE }, /* shows another group in the place of the wanted one */
+        /* The mount shows another group instead of the wanted one. */
+        { "taken-away", OTHER, WANTED, WANTED, FS_GROUP_FILE },
         { "user-namespace", WANTED, OTHER, WANTED, FS_GROUP_FILE, .user_namespace = true },
         { "not-asked", WANTED, OTHER, GID_NONE, FS_GROUP_FILE },
         { "policy-none", WANTED, OTHER, WANTED, FS_GROUP_NONE },
@@ -311,7 +304,7 @@ static void test_share_refused(Fixture *x, gconstpointer data) {
         x->request.read_only = s->read_only;
         x->request.user_namespace = s->user_namespace;
 
-        /* A disk can be mounted once more. */
+        /* selvold can mount a disk once more. */
         assert_not_shared(x);
 
         use(x, "tmpfs", NULL);
@@ -324,12 +317,12 @@ static void test_share_refused(Fixture *x, gconstpointer data) {
         g_assert_cmpint(free_and_strdup(&h->volume->source, "server:/export"), ==, 0);
         assert_failure(fixture_plan(x), &x->failure, FAILURE_GROUP_CONFLICT, "pod-1");
 
-        /* The type of the file system is not known yet. */
+        /* selvold does not know the type of the file system yet. */
         use(x, NULL, NULL);
         assert_not_shared(x);
         use(x, "tmpfs", NULL);
 
-        /* Nor does the mount that this plan replaces. */
+        /* The mount that this plan replaces is in nobody's way. */
         g_assert_cmpint(free_and_strdup(&h->target, TARGET_2), ==, 0);
         assert_not_shared(x);
         g_assert_cmpint(x->plan.ownership, ==,
@@ -360,7 +353,7 @@ static void test_option_conflict(Fixture *x, gconstpointer data) {
                 }
 }
 
-/* --- who relies on the group on disk --- */
+/* --- holders who rely on the group on disk --- */
 
 static void test_check_own(Fixture *x, gconstpointer data) {
         static const struct {
@@ -368,10 +361,10 @@ static void test_check_own(Fixture *x, gconstpointer data) {
                 bool conflicts;
         } cases[] = {
                 { WANTED, WANTED, false },
-                { OTHER, WANTED, false },      /* what it relies on is what is wanted */
-                { GID_NONE, GID_NONE, false }, /* it doesn't rely on any */
+                { OTHER, WANTED, false },      /* the holder relies on the wanted group */
+                { GID_NONE, GID_NONE, false }, /* the holder relies on no group */
                 { OTHER, OTHER, true },
-                { WANTED, OTHER, true }, /* it would show another one afterwards */
+                { WANTED, OTHER, true }, /* the mount would show another group afterwards */
                 { 0, 0, true },
                 { WANTED, 0, true },
                 { OTHER, WANTED + 1, true },
@@ -405,24 +398,24 @@ static void assert_reliance(const Reliance *one, gid_t gid, const char *root, co
         g_assert_cmpstr(one->who, ==, who);
 }
 
-/* With the group on disk, not the one that is shown; in the order in which they are named. */
+/* A reliance is about the group on disk, not about the shown group. Reliances have the order of their
+ * holders. */
 static void test_reliances(Fixture *x, gconstpointer data) {
         Reliance *list = NULL;
         size_t n = 0;
 
         hold(x, TARGET_1, "pod-1", OTHER, 4000);
-        hold(x, TARGET_2, "pod-2", OTHER, OTHER);                                     /* the caller's own */
-        hold(x, "/var/lib/kubelet/pods/5/v", "pod-5", GID_NONE, GID_NONE);            /* relies on none */
-        hold_volume(x, "pvc-elsewhere", "/var/lib/kubelet/e", "pod-6", OTHER, OTHER); /* another superblock */
+        /* The target is the caller's own, pod-5 relies on no group, and pod-6 has another superblock. */
+        hold(x, TARGET_2, "pod-2", OTHER, OTHER);
+        hold(x, "/var/lib/kubelet/pods/5/v", "pod-5", GID_NONE, GID_NONE);
+        hold_volume(x, "pvc-elsewhere", "/var/lib/kubelet/e", "pod-6", OTHER, OTHER);
         hold_volume(x, "pvc-other", TARGET_3, "pod-3", 0, 0);
         hold_volume(x, "pvc-other", "/var/lib/kubelet/pods/4/v", "pod-4", OTHER, OTHER);
         observe(&x->observed, "/mnt/backup", "ext4", "");
         observe(&x->observed, TARGET_1, "ext4", "");
         observe(&x->observed, TARGET_2, "ext4", "");
-        observe(&x->observed, TARGET_3, "ext4", "");
-        observe(&x->observed, "/var/lib/kubelet/pods/4/v", "ext4", "");
-        x->observed.mounts[3].root = copy("/a");
-        x->observed.mounts[4].root = copy("");
+        observe(&x->observed, TARGET_3, "ext4", "")->root = copy("/a");
+        observe(&x->observed, "/var/lib/kubelet/pods/4/v", "ext4", "")->root = copy("");
 
         g_assert_cmpint(plan_find_reliances(&x->volumes, TEST_VOLUME, TARGET_2, &x->observed, &list, &n), ==, 0);
         g_assert_cmpuint(n, ==, 3);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <utlist.h>
-
 #include "plan-rows.h"
 
-/* The plan, row by row of the tables in tests/data. */
+/* Each row of the tables in tests/data is a plan. */
 
 static const char plan_columns[] =
         "id conf selinux mls seclabel gates type driver fs mode supported policy options "
@@ -16,7 +14,8 @@ static const char pair_columns[] =
         "=reason2 =kubelet note";
 static const char matrix_columns[] = "id type fs 2015 mode =always =onvolumemount note";
 
-/* OP, CP: only ReadWriteOncePod volumes are mounted with a context. SM, all: volumes of all modes. */
+/* OP and CP let only ReadWriteOncePod volumes be mounted with a context, SM and all let volumes of all
+ * modes. */
 static void set_gates(Settings *s, const char *word) {
         if (!word)
                 return;
@@ -57,7 +56,7 @@ static void assert_message_helps(int r, const Failure *f) {
         }
 }
 
-/* In the tables "F:LEVEL" is a context with what the policy says of container files; "-" is none. */
+/* In the tables "F:LEVEL" stands for the context that the policy has for container files, with that level. */
 static char *expand_context(const char *cell) {
         if (cell && g_str_has_prefix(cell, "F:"))
                 return g_strconcat("system_u:object_r:container_file_t:", cell + 2, NULL);
@@ -72,8 +71,8 @@ static void assert_cell(const Row *row, const char *column, const char *value) {
 }
 
 static void assert_plan_is_consistent(const Plan *p) {
-        /* L3 of go-selinux: the flags are Z, z or none, never both; z, which drops the categories, is never
-         * asked for. */
+        /* L3 of go-selinux: the flag is Z, z, or none. selvold never asks for z, which drops the
+         * categories. */
         g_assert_true(streq(p->runtime_flag, "") || streq(p->runtime_flag, "Z"));
         g_assert_cmpint(streq(p->runtime_flag, "Z"), ==, p->strategy == STRATEGY_RELABEL && !p->relabel_here);
         g_assert_true(!p->relabel_here || (p->strategy == STRATEGY_RELABEL && !isempty(p->context)));
@@ -90,7 +89,7 @@ static void assert_plan_is_consistent(const Plan *p) {
                 g_assert_null(strstr(*option, "context="));
 }
 
-/* Kubelet's answer is the label it mounts with, "-" for none, "error" if the pod can't start. */
+/* The column has the label with which kubelet mounts, "-" for none, or "error" if the pod can't start. */
 static void compare_with_kubelet(const Row *row, int r, const Plan *p) {
         g_autofree char *kubelet = expand_context(row_get(row, "=kubelet"));
         const char *ours;
@@ -149,14 +148,14 @@ static void test_row(gconstpointer data) {
         test_row_with_default(data, -1);
 }
 
-/* In the tables from Kubernetes a pod without a policy has MountOption. */
+/* In the tables from Kubernetes a pod without a policy has the policy MountOption. */
 static void test_kubernetes_row(gconstpointer data) {
         test_row_with_default(data, RELABEL_ON_VOLUME_MOUNT);
 }
 
 /* --- two pods on one node --- */
 
-/* Remembers what carrying out a plan leaves behind. */
+/* Records the holder that a mount by this plan leaves. */
 static Volume *record(Volumes *volumes, const Request *q, const Plan *p) {
         Volume *v = volume_new(q->volume);
         Holder *h = calloc(1, sizeof(*h));
@@ -209,7 +208,7 @@ static void assert_second_plan(const Row *row, const Plan *p, const Plan *first,
                 assert_cell(row, "=reason2", reason_to_string(p->reason));
                 return;
         }
-        /* B1 and B3: nothing is staged a second time. */
+        /* B1 and B3: selvold stages nothing a second time. */
         g_assert_nonnull(p->share);
         g_assert_cmpstr(p->share->target, ==, TARGET_1);
         if (p->strategy == STRATEGY_CONTEXT_MOUNT) {
@@ -219,16 +218,8 @@ static void assert_second_plan(const Row *row, const Plan *p, const Plan *first,
                 assert_cell(row, "=reason2", reason_to_string(p->reason));
 }
 
-static void assert_conflict(const Plan *p, const Volume *v) {
-        g_assert_cmpuint(p->n_conflicts, ==, 1);
-        g_assert_cmpstr(p->conflicts[0].volume, ==, TEST_VOLUME);
-        g_assert_cmpstr(p->conflicts[0].holder, ==, "pod-1");
-        g_assert_cmpstr(p->conflicts[0].target, ==, TARGET_1);
-        g_assert_cmpstr(p->conflicts[0].context, ==, v->context);
-        g_assert_cmpuint(p->conflicts[0].since_usec, ==, TEST_SINCE_USEC);
-}
-
-/* The first pod runs, the second comes; a second that has to wait gets the volume when the first is gone. */
+/* The second pod comes while the first runs; if it has to wait, it gets the volume when the first has
+ * gone. */
 static void test_pair(gconstpointer data) {
         const Row *row = data;
         const char *expected = row_need(row, "=result"), *kubelet = row_get(row, "=kubelet");
@@ -248,7 +239,7 @@ static void test_pair(gconstpointer data) {
 
         r = validate_and_plan(&node, &settings, &first, &volumes, &nothing, -1, &plan, &f);
         if (r == FAILURE_LEVEL_REQUIRED) {
-                /* Neither pod gets as far as a conflict. */
+                /* Without a level selvold refuses both pods, before it looks for conflicts. */
                 g_assert_cmpstr(row_need(row, "=strategy1"), ==, "LevelRequired");
                 g_assert_cmpstr(expected, ==, "LevelRequired");
                 g_assert_true(g_str_has_prefix(row_need(row, "note"), "level-required:"));
@@ -259,7 +250,7 @@ static void test_pair(gconstpointer data) {
         v = record(&volumes, &first, &plan);
         observe(&mounts, TARGET_1, "ext4", plan.strategy == STRATEGY_CONTEXT_MOUNT ? plan.context : "");
 
-        /* The record alone must do, and what is seen of the mounts must not change the answer. */
+        /* The record alone tells of the conflict, and a look at the mounts does not change the answer. */
         for (int seen = 0; seen < 2; seen++) {
                 _cleanup_(plan_done) Plan p = { 0 };
 
@@ -270,7 +261,7 @@ static void test_pair(gconstpointer data) {
                 if (r == 0)
                         assert_second_plan(row, &p, &plan, true);
                 else if (r == FAILURE_CONTEXT_CONFLICT)
-                        assert_conflict(&p, v);
+                        assert_conflict_with_pod_1(&p, v->context);
         }
 
         runs = strcmp(expected, "ok") == 0;
@@ -281,7 +272,7 @@ static void test_pair(gconstpointer data) {
         if (strcmp(expected, "ContextConflict") != 0)
                 return;
 
-        /* B2 and B4 to B6: the first pod is gone, the second is mounted anew. */
+        /* B2 and B4 to B6: the first pod has gone, and selvold mounts the volume anew for the second. */
         volume_remove_holder(v, v->holders);
         failure_done(&f);
         plan_done(&plan);
@@ -321,8 +312,8 @@ static void test_matrix(gconstpointer data) {
                         p.strategy == STRATEGY_NONE ? "" : "system_u:object_r:container_file_t:s0:c0,c10");
 }
 
-/* The proposal of 2015 said never, always or sometimes (that is, while unshared); a type that selvol ships
- * with another answer says why in a note. */
+/* The proposal of 2015 has never, always or sometimes, which means while unshared; where selvol's own setting
+ * for a type differs, a note tells why. */
 static void compare_with_2015(const Row *row) {
         const char *then = row_get(row, "2015"), *mode = row_need(row, "mode");
         bool managed = !strstr(row_need(row, "=always"), "not-managed"),
@@ -353,20 +344,16 @@ static void test_others(gconstpointer data) {
         fixture_tear_down(&x, NULL);
 }
 
-static void add_matrix(void) {
+void add_tests(void) {
         Table *matrix = table_load("volume-types.table", matrix_columns);
 
-        table_add_tests(matrix, "/plan/types/always", test_matrix_always);
-        table_add_tests(matrix, "/plan/types/on-volume-mount", test_matrix_on_volume_mount);
-}
-
-void add_tests(void) {
         table_add_tests(table_load("kep-1710.table", plan_columns), "/plan/kep", test_row);
         table_add_tests(table_load("overrides.table", plan_columns), "/plan/overrides", test_row);
         table_add_tests(table_load("relabel-by.table", plan_columns), "/plan/relabel-by", test_row);
         table_add_tests(table_load("kubernetes-one-pod.table", plan_columns), "/plan/kubernetes",
                         test_kubernetes_row);
         table_add_tests(table_load("kubernetes-two-pods.table", pair_columns), "/plan/kubernetes", test_pair);
-        add_matrix();
+        table_add_tests(matrix, "/plan/types/always", test_matrix_always);
+        table_add_tests(matrix, "/plan/types/on-volume-mount", test_matrix_on_volume_mount);
         table_add_tests(table_load("plan-others.table", PLAN_ROW_COLUMNS), "/plan", test_others);
 }
