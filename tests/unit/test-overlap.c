@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Mounts of a table may hide each other, or show the same files outside of the roots. */
+
+#include "mount/overlap.h"
+#include "support/cases.h"
+
+#define V(i) "/k/pods/" #i "/v"
+
+typedef struct Row {
+        const char *name;
+        Mount mounts[6];
+        int others[6]; /* indexes of the mounts that hide each mount, or show its files elsewhere; -1: none */
+} Row;
+
+#define M(id_, parent_, target_) \
+        { .id = id_, .parent = parent_, .target = target_ }
+
+static const Row covers[] = {
+        { "nothing",
+          { M(1, 0, "/"), M(2, 1, "/k"), M(3, 2, V(a)), M(4, 2, V(b)), M(5, 1, "/other") },
+          { -1, -1, -1, -1, -1 } },
+        { "on-top", { M(1, 0, "/"), M(3, 1, V(a)), M(4, 3, V(a)), M(5, 1, V(b)) }, { -1, 2, -1, -1 } },
+        { "above", { M(1, 0, "/"), M(3, 1, V(a)), M(4, 1, "/k/pods"), M(5, 1, "/k/pod") }, { -1, 2, -1, -1 } },
+        { "above-parent", { M(1, 0, "/"), M(2, 1, "/k"), M(3, 2, V(a)), M(4, 2, "/k") }, { -1, 3, 3, -1 } },
+        { "over-parent", { M(1, 0, "/"), M(2, 1, "/a/b"), M(3, 2, "/a/b/c"), M(4, 1, "/a") }, { -1, 3, 3, -1 } },
+        { "inside", { M(1, 0, "/"), M(2, 1, V(a)), M(3, 2, V(a) "/sub") }, { -1, -1, -1 } },
+        /* The mount beneath is hidden, but hides no mount inside of the one on top. */
+        { "stacked",
+          { M(1, 0, "/"), M(2, 1, "/k"), M(3, 2, "/k/x"), M(4, 2, "/k"), M(5, 4, "/k/x") },
+          { -1, 3, 3, -1, -1 } },
+        { "root-covered", { M(1, 0, "/"), M(2, 1, "/k"), M(3, 1, "/") }, { 2, 2, -1 } },
+        { "circle", { M(1, 2, "/a"), M(2, 1, "/b") }, { -1, -1 } },
+        { "own-parent", { M(1, 1, "/"), M(2, 1, "/k") }, { -1, -1 } },
+};
+
+#undef M
+#define M(device_, root_, target_) \
+        { .device = device_, .root = root_, .target = target_ }
+
+static const Row elsewhere[] = {
+        { "nothing", { M(1, "/", "/"), M(2, "/", "/k/a"), M(3, "/", "/mnt") }, { -1, -1, -1 } },
+        { "bound", { M(1, "/", "/"), M(2, "/", "/k/a"), M(2, "/", "/mnt") }, { -1, 2, -1 } },
+        { "before", { M(2, "/", "/mnt"), M(1, "/", "/"), M(2, "/", "/k/a") }, { -1, -1, 0 } },
+        { "part", { M(2, "/", "/k/a"), M(2, "/sub/dir", "/mnt") }, { 1, -1 } },
+        { "first", { M(2, "/", "/k/a"), M(2, "/", "/x"), M(3, "/", "/a"), M(2, "/", "/b") }, { 1, -1, -1, -1 } },
+        { "subvolume", { M(2, "/v", "/k/a"), M(2, "/w", "/mnt"), M(2, "/v/sub", "/opt") }, { 2, -1, -1 } },
+        { "other-subvolume", { M(2, "/v", "/k/a"), M(2, "/", "/mnt"), M(2, "/vv", "/opt") }, { -1, -1, -1 } },
+        { "beneath-roots", { M(2, "/", "/k/a"), M(2, "/sub", "/k/b"), M(2, "/", "/l/b") }, { -1, -1, -1 } },
+        { "of-the-host", { M(1, "/", "/"), M(1, "/var/k/b", "/k/b") }, { -1, -1 } },
+};
+
+static void check(const Row *row, bool is_elsewhere) {
+        char *roots[] = { (char *) "/k", (char *) "/l", NULL };
+        const Mount *by_id[G_N_ELEMENTS(row->mounts)];
+        MountTable table = { .mounts = (Mount *) row->mounts, .by_id = by_id };
+        g_autofree const Mount **others = NULL;
+
+        for (; table.n < G_N_ELEMENTS(row->mounts) && row->mounts[table.n].target; table.n++)
+                by_id[table.n] = &row->mounts[table.n]; /* covers[] is in the order of ids */
+        g_assert_cmpint(is_elsewhere ? elsewhere_find(&table, roots, &others) : cover_find(&table, &others), ==, 0);
+        for (size_t i = 0; i < table.n; i++)
+                g_assert_cmpint(others[i] ? (int) (others[i] - row->mounts) : -1, ==, row->others[i]);
+}
+
+static void test_cover(gconstpointer row) {
+        check(row, false);
+}
+
+static void test_elsewhere(gconstpointer row) {
+        check(row, true);
+}
+
+void add_tests(void) {
+        add_rows("/cover", covers, test_cover);
+        add_rows("/elsewhere", elsewhere, test_elsewhere);
+}
