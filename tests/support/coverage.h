@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* tools/coverage includes this into each file. A process that ends by SIGTERM writes none of gcc's counters:
- * selvol-metrics and selvol-volume-plugin end so when systemd stops them, and children of selvol-worker when
- * selvold hangs up. */
+/* tools/coverage includes this into each file. A process that SIGTERM ends writes none of gcc's counters, so
+ * these handlers write them: systemd stops selvol-metrics and selvol-volume-plugin by SIGTERM, and
+ * selvol-worker ends its children by SIGTERM when selvold hangs up. */
 
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 void __gcov_dump(void);
-/* From errno.h with _GNU_SOURCE, without which meson compiles its probes. */
+/* errno.h declares this only with _GNU_SOURCE, without which meson compiles its probes. */
 extern char *program_invocation_short_name;
 
 static inline void coverage_dump_and_end(int sig) {
@@ -19,7 +19,7 @@ static inline void coverage_dump_and_end(int sig) {
         raise(sig);
 }
 
-/* exit(3) writes the counters, too: not twice at a time. */
+/* exit(3) writes the counters, too, and a signal must not do so at the same time. */
 static inline void coverage_ignore_sigterm(void) {
         signal(SIGTERM, SIG_IGN);
 }

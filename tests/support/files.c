@@ -3,7 +3,6 @@
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/mount.h>
 #include <unistd.h>
 
@@ -29,6 +28,17 @@ void file_write(const char *path, const char *text) {
         must(g_mkdir_with_parents(directory, 0755));
         g_file_set_contents(path, text, -1, &error);
         g_assert_no_error(error);
+}
+
+char *file_make(const char *text) {
+        g_autoptr(GError) error = NULL;
+        char *path = NULL;
+        int fd = g_file_open_tmp("selvol-test-XXXXXX", &path, &error);
+
+        g_assert_no_error(error);
+        close(fd);
+        file_write(path, text);
+        return path;
 }
 
 char *file_read(const char *path) {

@@ -54,7 +54,7 @@ bool has_program(const char *name) {
 
 static void set_up_child(gpointer wrapper) {
         (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
-        /* strace -D gives a machine that is busy two seconds to attach, and ends then. */
+        /* strace -D sets an alarm of two seconds, in which it can't attach on a busy machine. */
         if (wrapper)
                 (void) signal(SIGALRM, SIG_IGN);
 }
@@ -135,7 +135,7 @@ long program_memory(GPid pid) {
         return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-/* The process may not have come as far as its log. */
+/* A process that hangs at its start has no log: so the test prints its state, too. */
 void program_give_up(GPid pid, const char *log, const char *why) {
         static const char *const files[] = { "cmdline", "wchan", "syscall", "status" };
 
@@ -150,7 +150,7 @@ void program_give_up(GPid pid, const char *log, const char *why) {
         g_error("%s", why);
 }
 
-/* The one that waits for a connection has a name of its own. */
+/* The child that waits for a connection has a name of its own. */
 static bool is_spare(const char *pid) {
         g_autofree char *path = g_strdup_printf("/proc/%s/comm", pid), *name = NULL;
 

@@ -62,8 +62,8 @@ static bool has_open(GPid pid, const char *inode) {
         return false;
 }
 
-/* "NUMBER: REFERENCES PROTOCOL FLAGS TYPE STATE INODE PATH", and among the flags is __SO_ACCEPTCON. Other mount namespaces have
- * sockets of the same path. */
+/* A line is "NUMBER: REFERENCES PROTOCOL FLAGS TYPE STATE INODE PATH". A socket that listens has the flag
+ * __SO_ACCEPTCON. Other mount namespaces may have sockets with the same path. */
 static bool listens(GPid server, const char *path) {
         g_autofree char *table = file_read("/proc/net/unix");
         g_auto(GStrv) lines = g_strsplit(table, "\n", -1);
@@ -112,7 +112,7 @@ GPid selvold_start(const Launch *how, const Service *s, GDBusConnection *bus) {
                           "--config-etc", s->etc, "--trusted-uid", uid, s->polkit_sec ? "--polkit-timeout" : NULL,
                           s->polkit_sec, NULL);
 
-        /* A worker that does not answer delays it. */
+        /* A worker that does not answer delays the start. */
         if (!HOLDS_WITHIN(WAIT_SEC, bus_has_name(bus, "org.selvol1")))
                 program_give_up(pid, how ? how->log : NULL, "selvold does not take its name.");
         return pid;

@@ -5,36 +5,35 @@
 
 #include "program.h"
 
-/* selvold, selvol-worker and the bus between selvold and its callers, all of the test's own. Each function returns when what
- * it has started serves. */
+/* A test starts selvold, selvol-worker, and a private bus. Each function returns when its program serves. */
 
-/* A file of the sources, and a program that was built from them. */
+/* Return the path of a file of the sources, and of a program in the directory of the build. */
 char *source_path(const char *name);
 char *program_path(const char *name);
 
-/* Of a private bus at unix:path=SOCKET; returns the test's own connection. */
+/* Starts a private bus at unix:path=SOCKET, and returns a connection to it. */
 GDBusConnection *bus_start(const Launch *how, const char *socket);
-/* A further connection; NULL if nobody listens. */
+/* Returns a further connection; NULL if nobody listens. */
 GDBusConnection *bus_connect(const char *address);
 bool bus_has_name(GDBusConnection *bus, const char *name);
 
-/* Waits until the server listens there, or ends the test. It is not called for that, and so has nothing to serve. */
+/* Waits until the server listens at that path, or ends the test. It connects to nobody: the server would
+ * serve that. */
 void socket_wait(GPid server, const Launch *how, const char *path);
 
-/* The wrapper of a program that systemd starts with a socket, which is Launch's inherited. */
+/* The wrapper starts a program as systemd does, with Launch's inherited descriptor as its socket. */
 extern const char *const socket_activation[];
-/* All that comes back until the server closes the connection, which it takes over. */
+/* Returns all that the server sends until it closes the connection; closes fd. */
 char *socket_receive(int fd);
-/* The same after it has sent a request. */
+/* Sends a request, and returns the answer as socket_receive() does. */
 char *socket_ask(int fd, const char *request, size_t size);
 
-/* Where they are, and whom they serve. The shipped configuration is below etc's. */
 typedef struct Service {
-        const char *socket; /* of the worker */
-        const char *etc;
+        const char *socket;     /* the worker's */
+        const char *etc;        /* the configuration here has precedence over the shipped one */
         const char *state;      /* selvold's directory */
-        uid_t trusted;          /* of whom selvold asks polkit nothing, or who may call the worker besides root */
-        const char *polkit_sec; /* for which selvold waits for polkit; NULL: as always */
+        uid_t trusted;          /* selvold asks polkit nothing about this user, whom the worker serves, too */
+        const char *polkit_sec; /* selvold waits so long for polkit; NULL: the default */
 } Service;
 
 GPid selvold_start(const Launch *how, const Service *s, GDBusConnection *bus);

@@ -7,7 +7,7 @@
 struct Table {
         char *name;
         char **columns;
-        GPtrArray *rows; /* of Row; lives as long as the program, as the tests refer to it */
+        GPtrArray *rows; /* of Row */
 };
 
 static char **split_cells(const char *line) {
@@ -41,7 +41,7 @@ static void check_columns(const Table *table, const char *known_columns) {
                         g_error("%s: column %s is unknown to the test", table->name, *c);
 }
 
-/* Tests point into them until the program ends. */
+/* No table is freed, as tests point into tables until the program ends. */
 static GPtrArray *loaded;
 
 Table *table_load(const char *name, const char *known_columns) {

@@ -5,10 +5,10 @@
 
 #include "cases.h"
 
-/* Tables of test cases in tests/data. A line is a comment ('#'), blank, or a row of cells between '|', of which
- * blanks at both ends are cut. The first row names the columns. A cell "-" is "not given", '""' is the empty string;
- * \n, \t,
- * \", \\ and \NNN (octal) stand for characters that a table can't hold. One column must be named "id". */
+/* tests/data has tables of test cases. A line is a comment ('#'), blank, or a row of cells between '|';
+ * blanks at both ends of a cell do not count. The first row names the columns, one of which must be "id". A
+ * cell "-" is not given, and '""' is the empty string; \n, \t, \", \\ and \NNN (octal) stand for characters
+ * that a table can't hold. */
 
 typedef struct Table Table;
 
@@ -18,13 +18,13 @@ typedef struct Row {
         char **cells;
 } Row;
 
-/* Loads tests/data/NAME. A column that is not among the known ones (blank separated) ends the test program: a
- * misspelt column would otherwise be one that is never checked. */
+/* Loads tests/data/NAME. Blanks separate the known columns. An unknown column ends the program: nobody would
+ * ever check a column with a misspelt name. */
 Table *table_load(const char *name, const char *known_columns);
 
-/* The cell; NULL where it is "-" or the table has no such column. */
+/* Returns the cell; NULL if it is "-", or the table has no such column. */
 const char *row_get(const Row *row, const char *column);
-/* The same for cells that must be there. */
+/* Returns the cell; ends the test if it is not given. */
 const char *row_need(const Row *row, const char *column);
 bool row_has(const Row *row, const char *column);
 

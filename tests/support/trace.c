@@ -9,17 +9,17 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* tools/trace preloads this into programs that gcc compiled with -finstrument-functions: each function that they enter is noted in
- * the file $SELVOL_TRACE, and each turn of the event loop. The file is shared memory, which children inherit and no close(2) takes
- * away. */
+/* tools/trace preloads this into programs that gcc compiled with -finstrument-functions. It notes each
+ * function that a program enters, and each turn of the event loop, in the file $SELVOL_TRACE. The file is
+ * mapped as shared memory, which children inherit, and which no close(2) unmaps. */
 
 enum { ENTRIES_MAX = 1 << 20 };
 
 typedef struct Trace {
-        _Atomic uint64_t n; /* tools/trace sets it to 0 when the part begins that it shows */
+        _Atomic uint64_t n; /* tools/trace sets this to 0 where the part begins that it shows */
         struct {
                 uint32_t pid, thread;
-                uint64_t address; /* as in the program's file; 0: the event loop has something to do */
+                uint64_t address; /* the address in the program's file; 0: a turn of the event loop */
         } entries[ENTRIES_MAX];
 } Trace;
 
@@ -63,7 +63,7 @@ void __cyg_profile_func_enter(void *function, void *caller) {
 void __cyg_profile_func_exit(void *function, void *caller) {
 }
 
-/* libsystemd 252 and later wait by one of these. */
+/* libsystemd 252 and later wait with one of these functions. */
 int epoll_wait(int fd, struct epoll_event *events, int max, int timeout) {
         int (*next)(int, struct epoll_event *, int, int) = (__typeof__(next)) dlsym(RTLD_NEXT, "epoll_wait");
 

@@ -9,8 +9,9 @@
 /* Runs the main loop for a time. */
 void pause_usec(int64_t usec);
 
-/* Runs the main loop until the condition holds, or for so long; whether it does is the value. A wait that succeeds at once
- * costs nothing by its limit: that is for a machine that has other things to do. */
+/* Runs the main loop until the condition holds, or so many seconds are over. The value is whether the
+ * condition holds. Limits are long for the sake of busy machines, and a wait that succeeds costs no time by
+ * its limit. */
 #define HOLDS_WITHIN(seconds, condition)                                            \
         ({                                                                          \
                 int64_t _end_ = g_get_monotonic_time() + (seconds) *G_USEC_PER_SEC; \
@@ -22,7 +23,7 @@ void pause_usec(int64_t usec);
 
 enum { WAIT_SEC = 120 };
 
-/* The same, where it has to hold in the end. */
+/* Runs the main loop until the condition holds, and fails if it never does. */
 #define WAIT_FOR(condition)                                                                                       \
         G_STMT_START {                                                                                            \
                 if (!HOLDS_WITHIN(WAIT_SEC, condition))                                                           \

@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Which mounts "selvolctl adopt --all" finds, and under which ids. */
+/* "selvolctl adopt --all" finds mounts, and takes ids of volumes from their paths. */
 #include <unistd.h>
 
 #include "ctl/adoptable.h"
 #include "ctl/answer.h"
+#include "support/files.h"
 #include "support/table.h"
 
 #define HOST "1 0 8:1 / / rw shared:1 - ext4 /dev/sda1 rw,seclabel\n"
 
 static MountTable *read_table(const char *line) {
-        g_autofree char *text = g_strconcat(HOST, line, NULL), *path = NULL;
+        g_autofree char *text = g_strconcat(HOST, line, NULL), *path = file_make(text);
         MountTable *table = NULL;
-        int fd = g_file_open_tmp(NULL, &path, NULL);
 
-        g_assert_true(g_file_set_contents(path, text, -1, NULL));
         g_assert_cmpint(mount_table_read(path, &table), ==, 0);
-        g_assert_cmpint(close(fd), ==, 0);
         g_assert_cmpint(unlink(path), ==, 0);
         return table;
 }

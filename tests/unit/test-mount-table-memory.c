@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A mount table that there is no memory for: an error, never a table that lacks some. Each allocation fails in turn; the linker
- * passes what src/ allocates with through here (--wrap), and what getline(3) is in the C library is this one, for libraries, too. */
+/* Without memory for the mount table a read fails, and never returns a table that lacks mounts. Each
+ * allocation fails in turn: the linker (--wrap) makes src/ allocate with the functions below, and all
+ * libraries call __getdelim() here for getline(3). */
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -12,8 +13,9 @@
 
 #include "mount/mount-table.h"
 #include "support/cases.h"
+#include "support/files.h"
 
-static unsigned until_failure; /* 0: none fails any more */
+static unsigned until_failure; /* 0: no allocation fails any more */
 static bool failed;
 
 static bool fails(void) {
@@ -42,18 +44,6 @@ __attribute__((visibility("default"))) ssize_t __getdelim(char **line, size_t *s
         ssize_t (*real)(char **, size_t *, int, FILE *) = dlsym(RTLD_NEXT, "__getdelim");
 
         return fails() ? -1 : real(line, size, end, file);
-}
-
-static char *write_table(void) {
-        static const char text[] = "50 1 8:2 / /a/one rw - ext4 /dev/sdb rw\n"
-                                   "51 1 8:3 / /a/two rw - ext4 /dev/sdc rw,context=\"a_u:b_r:c_t:s0:c1,c2\"\n"
-                                   "52 1 8:4 / /a/three rw - ext4 /dev/sdd rw\n";
-        char *path = NULL;
-        int fd = g_file_open_tmp("mountinfo-XXXXXX", &path, NULL);
-
-        g_assert_cmpint(write(fd, text, strlen(text)), ==, (ssize_t) strlen(text));
-        close(fd);
-        return path;
 }
 
 /* Returns whether an allocation has failed. */
@@ -87,7 +77,9 @@ static bool read_one(const char *path) {
 
 static void test_each(gconstpointer data) {
         Attempt attempt = (Attempt) data;
-        g_autofree char *path = write_table();
+        g_autofree char *path = file_make("50 1 8:2 / /a/one rw - ext4 /dev/sdb rw\n"
+                                          "51 1 8:3 / /a/two rw - ext4 /dev/sdc rw,context=\"a_u:b_r:c_t:s0:c1,c2\"\n"
+                                          "52 1 8:4 / /a/three rw - ext4 /dev/sdd rw\n");
         unsigned n = 0;
 
         do {

@@ -4,36 +4,21 @@
 #include <unistd.h>
 
 #include "mount/mount-table.h"
+#include "support/files.h"
 #include "support/table.h"
 
-/* The mount table as text. */
-
-static char *write_text(const char *text) {
-        char *path = NULL;
-        int fd;
-
-        fd = g_file_open_tmp("mountinfo-XXXXXX", &path, NULL);
-        g_assert_cmpint(fd, >=, 0);
-        g_assert_cmpint(write(fd, text, strlen(text)), ==, (ssize_t) strlen(text));
-        close(fd);
-        return path;
-}
-
-/* Reads text as a mount table; returns what mount_table_read() does. */
 static int read_text(const char *text, MountTable **ret) {
-        g_autofree char *path = write_text(text);
-        int r;
+        g_autofree char *path = file_make(text);
+        int r = mount_table_read(path, ret);
 
-        r = mount_table_read(path, ret);
         unlink(path);
         return r;
 }
 
 static int read_one(const char *text, uint64_t id, MountTable **ret) {
-        g_autofree char *path = write_text(text);
-        int r;
+        g_autofree char *path = file_make(text);
+        int r = mount_table_read_mount(path, id, ret);
 
-        r = mount_table_read_mount(path, id, ret);
         unlink(path);
         return r;
 }
@@ -53,11 +38,16 @@ static void add_flag(GString *text, bool is, const char *word) {
                 g_string_append_printf(text, "%s%s", text->len > 0 ? "," : "", word);
 }
 
+/* A line of a table stands between two others. */
+static char *surround(const char *line) {
+        return g_strdup_printf("49 1 8:9 / /before rw shared:1 - ext4 /dev/x rw\n%s\n"
+                               "51 1 8:9 / /after rw shared:1 - ext4 /dev/x rw\n",
+                               line);
+}
+
 static void test_row(gconstpointer data) {
         const Row *row = data;
-        g_autofree char *text = g_strdup_printf("49 1 8:9 / /before rw shared:1 - ext4 /dev/x rw\n%s\n"
-                                                "51 1 8:9 / /after rw shared:1 - ext4 /dev/x rw\n",
-                                                row_need(row, "line"));
+        g_autofree char *text = surround(row_need(row, "line"));
         g_autoptr(MountTable) table = must_read(text), single = NULL;
         g_autoptr(GString) flags = g_string_new(NULL);
         g_auto(MountFact) m = { 0 }, same = { 0 };
@@ -108,7 +98,7 @@ static void test_beneath(void) {
         mount_facts_free(facts, n);
 }
 
-/* By what is mounted on what, not by the spelling alone: what a mount covers is not inside it. */
+/* Paths alone do not tell: a mount that another mount covers is not inside of that. */
 static void test_inside(void) {
         static const char text[] = "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n"
                                    "20 1 8:2 / /v rw - ext4 /dev/sdb rw\n"
@@ -165,7 +155,7 @@ static void test_devices(void) {
         mount_facts_free(facts, n);
 }
 
-/* An overlay's lowerdir= may be longer than a page, and many mounts than a buffer. */
+/* The options of an overlay may be longer than a page, and a table of many mounts longer than a buffer. */
 static void test_long(void) {
         g_autofree char *lower = g_strnfill(6000, 'x');
         g_autoptr(GString) text = g_string_new(NULL);
@@ -183,9 +173,7 @@ static void test_long(void) {
 }
 
 static void test_malformed(gconstpointer data) {
-        g_autofree char *text = g_strdup_printf("49 1 8:9 / /before rw shared:1 - ext4 /dev/x rw\n%s\n"
-                                                "51 1 8:9 / /after rw shared:1 - ext4 /dev/x rw\n",
-                                                (const char *) data);
+        g_autofree char *text = surround(data);
         MountTable *table = NULL;
 
         g_assert_cmpint(read_text(text, &table), <, 0);
@@ -193,7 +181,7 @@ static void test_malformed(gconstpointer data) {
         g_assert_null(table);
 }
 
-/* A table that was cut anywhere is none, but for one cut at the end of a line: a line can't tell of the next one. */
+/* A table that ends within a line is refused. A reader can't see that a table lacks whole lines. */
 static void test_cut(void) {
         static const char text[] = "50 1 8:2 / /a rw - ext4 /dev/sdb rw\n"
                                    "51 1 8:3 / /b rw - ext4 /dev/sdc rw,context=a_u:b_r:c_t\n";
@@ -214,7 +202,7 @@ static void test_unreadable(void) {
         g_assert_cmpint(mount_table_read("/", &table), <, 0);
 }
 
-/* With which labels are seen that are not on disk. */
+/* With defcontext= and rootcontext= a mount shows labels that are not on disk. */
 static void test_overrides_labels(void) {
         g_autoptr(MountTable) table = must_read(
                 "50 1 8:2 / /a rw - ext4 /dev/sdb rw,seclabel\n"
