@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "state/metrics.h"
 
-/* Prints all series as they are at the start, for the tests that compare documents, rules and the dashboard with them. */
+/* Prints all series with their first values. Tests compare documents, rules and the dashboard with these. */
 int main(void) {
         _cleanup_(metrics_freep) Metrics *m = metrics_new();
         _cleanup_free_ char *text = m ? metrics_render(m) : NULL;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <sys/mount.h>
 
-#include <glib/gstdio.h>
 #include <sqlite3.h>
-
 #include <utlist.h>
 
 #include "store-fixture.h"
@@ -19,19 +17,10 @@ void store_set_up(Fixture *f, gconstpointer data) {
 }
 
 void store_tear_down(Fixture *f, gconstpointer data) {
-        g_autoptr(GDir) d = NULL;
-        const char *name;
-
         f->store = store_close(f->store);
         if (private_mounts)
                 (void) umount2(f->directory, MNT_DETACH);
-        d = g_dir_open(f->directory, 0, NULL);
-        while ((name = g_dir_read_name(d))) {
-                g_autofree char *child = g_build_filename(f->directory, name, NULL);
-
-                (void) g_remove(child);
-        }
-        (void) g_remove(f->directory);
+        tree_remove(f->directory);
         g_free(f->directory);
         g_free(f->path);
         g_free(f->tables);
@@ -88,7 +77,6 @@ void on_skipped(void *userdata, const char *volume, const char *target) {
         g_string_append_printf(text, "%s@%s ", volume, target);
 }
 
-/* Everything must be readable. */
 void load(Fixture *f, Volumes *all) {
         g_autoptr(GString) skipped = g_string_new(NULL);
 
@@ -124,7 +112,7 @@ void execute(Fixture *f, const char *sql) {
 
 /* --- files of earlier versions --- */
 
-/* As if two versions had followed those of selvol: each adds a column, and changes what there is. */
+/* The invented schema has two versions after selvol's: each adds a column, and changes values. */
 static const char *const later_steps[] = {
         "ALTER TABLE volume ADD COLUMN second TEXT NOT NULL DEFAULT 'new';"
         "UPDATE volume SET second=driver;",
@@ -155,7 +143,6 @@ int write_anew(Fixture *f, const Volumes *all) {
         return r;
 }
 
-/* A small file system as the directory of the file. */
 void mount_small(Fixture *f) {
         f->store = store_close(f->store);
         disk_mount(f->directory, 0);

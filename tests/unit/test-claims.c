@@ -23,7 +23,7 @@ static void add(Fixture *f, size_t i, const char *key) {
         g_assert_cmpint(claims_add(&f->claims, &f->c[i], key), ==, 0);
 }
 
-/* Each key is served in the order in which the claimants came. */
+/* The claimants of a key get it in the order in which they came. */
 static void test_line(Fixture *f, gconstpointer data) {
         for (size_t i = 0; i < CLAIMANTS; i++)
                 enter(f, i, "v", NULL);
@@ -41,7 +41,7 @@ static void test_line(Fixture *f, gconstpointer data) {
         g_assert_true(claims_take(&f->c[1]));
 }
 
-/* All keys or none; who can't have all lets nobody past. */
+/* A claimant gets all its keys or none, and while it gets none, nobody passes it. */
 static void test_together(Fixture *f, gconstpointer data) {
         enter(f, 0, "v", "a");
         enter(f, 1, "w", "a");
@@ -57,7 +57,7 @@ static void test_together(Fixture *f, gconstpointer data) {
         g_assert_true(claims_take(&f->c[1]));
 }
 
-/* A passive claimant lets others past, but keeps its place, and what it owns. */
+/* A passive claimant lets others pass, but keeps its place, and the keys that it owns. */
 static void test_passive(Fixture *f, gconstpointer data) {
         for (size_t i = 0; i < CLAIMANTS; i++)
                 enter(f, i, "v", NULL);
@@ -74,7 +74,7 @@ static void test_passive(Fixture *f, gconstpointer data) {
         g_assert_true(claims_find_blocker(&f->c[2]) == &f->c[0]);
 }
 
-/* Who yields owns nothing any more, and is first again as soon as it isn't passive. */
+/* A claimant that yields owns no key any more, and is first again as soon as it is not passive. */
 static void test_yield(Fixture *f, gconstpointer data) {
         enter(f, 0, "v", "a");
         enter(f, 1, "v", "b");
@@ -86,13 +86,14 @@ static void test_yield(Fixture *f, gconstpointer data) {
         f->c[0].passive = true;
         g_assert_true(claims_take(&f->c[1]));
 
-        /* What another owns is not given up. */
+        /* A claimant does not give up the keys of others. */
         claims_yield(&f->c[0]);
         g_assert_true(claims_is_owned(&f->claims, "v"));
         g_assert_true(claims_is_owned(&f->claims, "b"));
 }
 
-/* A key that is added takes the claimant's first place, behind the key's owner; dropping it leaves that line only. */
+/* In the line of an added key a claimant stands by its own age, behind the owner. To drop the key leaves only
+ * that line. */
 static void test_drop(Fixture *f, gconstpointer data) {
         for (size_t i = 0; i < CLAIMANTS; i++)
                 enter(f, i, (const char *const[]){ "u", "v", "w" }[i], NULL);

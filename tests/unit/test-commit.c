@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* When the event loop commits: after all that is ready, but also if there is always something ready. */
+/* The event loop commits after all sources that are ready, but also if some source is always ready. */
 
 #include <glib.h>
 #include <glib/gstdio.h>
@@ -12,7 +12,7 @@
 typedef struct Fixture {
         State state;
         unsigned n_others, n_committed;
-        unsigned n_others_before; /* that had their turn before the commit */
+        unsigned n_others_before; /* n_others at the time of the commit */
 } Fixture;
 
 static void set_up(Fixture *f, gconstpointer data) {
@@ -45,7 +45,8 @@ static int on_other(sd_event_source *source, void *userdata) {
         return 0;
 }
 
-/* Two sources that are ready, which stay so or not; a commit is waited for; returns when it was made. */
+/* Waits for a commit while two other sources are ready; they stay ready if they are enabled for more than one
+ * turn. */
 static void commit_beside(Fixture *f, int enabled) {
         uint64_t end = now_monotonic_usec() + 120 * G_USEC_PER_SEC;
         sd_event_source *others[2];

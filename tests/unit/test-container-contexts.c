@@ -12,7 +12,7 @@ static void test_text(gconstpointer data) {
         g_assert_cmpstr(c.ro_file, ==, row_get(row, "=ro_file"));
 }
 
-/* An ill-made file of the policy must not hang or crash the reader. */
+/* A malformed file of the policy must not hang or crash the reader. */
 static void test_long_line(void) {
         g_autofree char *value = g_strnfill(1 << 20, 'x'), *text = g_strconcat("file = \"", value, "\"\n", NULL);
         _cleanup_(container_contexts_done) ContainerContexts c = { 0 };

@@ -2,7 +2,7 @@
 #include "model/context.h"
 #include "support.h"
 
-/* The canonical form is its own. */
+/* The canonical form of a canonical form is the same. */
 static void assert_form(const Row *row, const char *column, int (*canonicalize)(const char *, char **, Failure *)) {
         const char *expected = row_get(row, "=form");
         _cleanup_free_ char *form = NULL, *again = NULL;
@@ -28,14 +28,14 @@ static void test_context(gconstpointer data) {
         assert_form(data, "context", context_canonicalize);
 }
 
-/* A level that is right in itself and n bytes long. */
+/* Returns a valid level of n bytes. */
 static char *long_level(size_t n) {
         GString *s = g_string_new("s0:c1");
 
         while (s->len + 3 <= n)
                 g_string_append(s, ",c1");
         while (s->len < n) {
-                /* the remainder, as longer numbers */
+                /* Longer numbers fill the last bytes. */
                 g_string_truncate(s, s->len - 3);
                 g_string_append(s, n - s->len == 5 ? ",c111" : ",c11");
         }
@@ -73,7 +73,7 @@ static void test_context_length(void) {
         g_assert_cmpuint(strlen(f.message), <, 300);
 }
 
-/* A long malformed level is cut in the message. */
+/* The message has only the beginning of a long malformed level. */
 static void test_message_is_short(void) {
         g_autofree char *junk = g_strnfill(1000, '\n');
         _cleanup_free_ char *form = NULL;
@@ -118,7 +118,7 @@ static void test_complete(void) {
                 { "system_u:object_r:container_file_t:s0", "", "", "system_u:object_r:container_file_t:s0" },
                 { "system_u:object_r:container_file_t:s0", NULL, NULL, "system_u:object_r:container_file_t:s0" },
                 { "system_u:object_r:svirt_lxc_file_t:s0", NULL, "s0", "system_u:object_r:svirt_lxc_file_t:s0" },
-                /* L6: a policy without levels */
+                /* L6: the policy has no levels. */
                 { "system_u:object_r:container_file_t", NULL, NULL, "system_u:object_r:container_file_t" },
         };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What doctor says of a node: of one that is well, and of such with one thing wrong each. */
+/* doctor judges a node without faults, and nodes with one fault each. */
 #include "basic/string-util.h"
 #include "ctl/answer.h"
 #include "ctl/doctor.h"
@@ -12,7 +12,7 @@ static char *types[] = { (char *) "container_file_t", NULL };
 static char *target_roots[] = { (char *) "/var/lib/kubelet/pods", NULL };
 static RootFacts root;
 
-/* Nothing in it is to be released. */
+/* Nobody frees the members. */
 static const NodeFacts well = {
         .user = (char *) "alice",
         .settings = { .label_types = types, .target_roots = target_roots },
@@ -50,7 +50,6 @@ static void set_truth(void *member, const char *value) {
         *(Truth *) member = streq(value, "unknown") ? UNKNOWN : is_yes(value) ? YES : NO;
 }
 
-/* Lives as long as the program. */
 static void set_fact(void *member, const char *value) {
         *(const char **) member = isempty(value) ? NULL : g_intern_string(value);
 }
@@ -109,7 +108,7 @@ static void lie(NodeFacts *n, const char *word) {
                 g_error("unknown word %s", word);
 }
 
-/* What is said of one check: the last, as what is wrong in all comes after its parts. */
+/* Returns the last finding of a check: the judgment of a whole comes after those of its parts. */
 static const json_t *find(const json_t *findings, const char *check) {
         const json_t *finding, *found = NULL;
         size_t i;
@@ -137,13 +136,13 @@ static void test_row(gconstpointer data) {
         g_assert_cmpstr(answer_string(finding, "Text"), ==, row_need(data, "=text"));
         g_assert_cmpstr(answer_string(finding, "State"), ==, state);
         g_assert_cmpstr(json_string_value(json_object_get(finding, "Remedy")), ==, remedy);
-        /* Whoever can be told of something wrong is told what to type. */
+        /* doctor tells a remedy for each fault. */
         g_assert_cmpint(streq(state, "ok"), ==, !remedy);
 }
 
 static void test_denials(void) {
         static const struct {
-                const char *record, *domain; /* NULL: none of ours */
+                const char *record, *domain; /* NULL: the record is not about selvold */
         } records[] = {
                 { "USER_AVC pid=345 uid=103 subj=system_u:system_r:system_dbusd_t:s0 msg='avc:  denied  { send_msg } for  "
                   "msgtype=method_return dest=:1.20 spid=511 tpid=734 scontext=system_u:system_r:selvold_t:s0 "

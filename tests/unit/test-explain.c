@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What selvolctl makes of what selvold and the bus say. */
+/* selvolctl explains errors of selvold and the bus. */
 
 #include "client/client-call.h"
 #include "ctl/suggest.h"
@@ -13,7 +13,7 @@ static void test_text(void) {
                 { "pass \"SELinuxLevel\", for example s0:c10, or a full \"SELinuxContext\"; or \"RelabelBy\"=none",
                   "pass --level, for example s0:c10, or a full --context; or --relabel-by=none" },
                 { "Option \"Depth\": 'all' is not valid.", "Option --depth: 'all' is not valid." },
-                /* Settings of selvol.conf(5), words of English, and other words in quotes. */
+                /* Settings of selvol.conf(5), words of English, and other words in quotes stay. */
                 { "add it to MountOptions= of [FileSystem ext4]", "add it to MountOptions= of [FileSystem ext4]" },
                 { "Holder FSGroup 'FSGroup' /srv/SELinuxLevel", "Holder FSGroup 'FSGroup' /srv/SELinuxLevel" },
                 { "\"FSGroups\" \"level\" \"FSGroup \"", "\"FSGroups\" \"level\" \"FSGroup \"" },

@@ -3,8 +3,8 @@
 #include "plan/plan-files.h"
 #include "support.h"
 
-/* What labels and groups ask of files, and whether all of them have to be visited: what is skipped or
- * mapped must be known to be right. */
+/* Labels and groups may need a visit of all files. selvol skips or maps only files that are known to be
+ * right. */
 
 static const char mode_columns[] = "id kind gid mode readers =mode =holds";
 static const char label_columns[] = "id label context tainted root wanted force =reason =walk";
@@ -50,7 +50,7 @@ static void test_mode(gconstpointer data) {
                         is_yes(row_need(row, "=holds")));
 }
 
-/* The mask of kubelet's SetVolumeOwnership(), word for word. */
+/* kubelet's SetVolumeOwnership() has the same mask. */
 static mode_t kubelet_mask(mode_t mode, bool read_only) {
         mode_t mask = read_only ? 0440 : 0660;
 
@@ -63,7 +63,8 @@ static mode_t kubelet_mask(mode_t mode, bool read_only) {
         return mask;
 }
 
-/* All modes of all kinds: nothing is ever taken away, nothing but the mask is added, and once is enough. */
+/* For all modes of all kinds: only bits of the mask are added, none are removed, and a second time changes
+ * nothing. */
 static void test_all_modes(void) {
         for (size_t k = 0; k < G_N_ELEMENTS(kinds); k++)
                 for (mode_t bits = 0; bits <= 07777; bits++)
@@ -105,7 +106,6 @@ static FilesDecision decide_labels(const Mark *mark, const char *root, const cha
         };
         FilesDecision d = files_decide(&w, &seen);
 
-        /* Groups are not asked for. */
         g_assert_cmpint(d.ownership, ==, OWNERSHIP_NONE);
         g_assert_cmpint(d.ownership_reason, ==, OWNERSHIP_NOT_ASKED);
         g_assert_cmpuint(d.gid, ==, GID_NONE);
@@ -137,7 +137,7 @@ static void test_label(gconstpointer data) {
 
 /* --- the decision about groups --- */
 
-/* "3000 2770", of a directory, or "file 3000 2770". */
+/* The cell is "3000 2770" for a directory, or "file 3000 2770". */
 static void take_root(FilesSeen *seen, const char *cell) {
         g_auto(GStrv) words = g_strsplit(cell, " ", -1);
         guint n = g_strv_length(words);
@@ -177,7 +177,7 @@ static void take_flag(FilesWanted *w, const char *word) {
                 g_error("unknown flag %s", word);
 }
 
-/* "complete:3000", or what was found in the place of a mark. */
+/* The cell is "complete:3000", or a word for what was found instead of a mark. */
 static Mark mark_from_cell(const char *cell) {
         g_auto(GStrv) words = g_strsplit(cell, ":", 2);
         int found = mark_found_from_string(words[0]), state;
@@ -233,15 +233,15 @@ static void test_group(gconstpointer data) {
                 assert_groups(&d, row_get(row, "=groups"));
 }
 
-/* kubelet's requiresPermissionChange(), turned round. */
+/* kubelet's requiresPermissionChange() returns the opposite. */
 static bool kubelet_skips(gid_t wanted, bool readers, gid_t gid, mode_t mode) {
         mode_t need = (readers ? 0440 : 0660) | 0110;
 
         return gid == wanted && S_ISDIR(mode) && (mode & need) == need && (mode & S_ISGID);
 }
 
-/* With a mark that agrees, and where there can be none, the rule for the root is kubelet's, for all there
- * is to see of one. */
+/* With a mark that agrees, and on a file system without marks, kubelet's rule for the root decides, for all
+ * roots. */
 static void test_root(void) {
         static const Mark marks[] = {
                 { .found = MARK_PRESENT, .ownership_state = FILES_COMPLETE, .gid = WANTED },
@@ -277,7 +277,6 @@ static void test_root(void) {
 
 /* --- labels and groups, and what comes after --- */
 
-/* Neither decision is the other's. */
 static void test_apart(void) {
         static const Mark mark = { .found = MARK_PRESENT,
                                    .label_state = FILES_COMPLETE,
@@ -337,7 +336,7 @@ static void test_fall_back(void) {
         assert_groups(&d, NULL);
 }
 
-/* Whose files a walk would change. */
+/* A walk must not change files whose group another holder relies on. */
 static void test_reliances(void) {
         static const struct {
                 OwnershipAction action;
@@ -354,7 +353,7 @@ static void test_reliances(void) {
                 { OWNERSHIP_SKIP, WANTED, "/", NULL, 2000, false },
                 { OWNERSHIP_MAP, 2000, "/", NULL, WANTED, false },
                 { OWNERSHIP_NONE, GID_NONE, "/", NULL, 2000, false },
-                /* Another directory of the same file system */
+                /* The other volume is a directory of the same file system. */
                 { OWNERSHIP_WALK, WANTED, "/", "/", 2000, true },
                 { OWNERSHIP_WALK, WANTED, "/a", "/a", 2000, true },
                 { OWNERSHIP_WALK, WANTED, "/a", "/", 2000, true },

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <endian.h>
 #include <errno.h>
 
 #include "mount/on-disk.h"
 #include "support/cases.h"
 
-/* What is made of a superblock: of those as mkfs and the kernel leave them, and of any other bytes. The
- * root ring reads real ones. */
+/* selvol makes fingerprints of superblocks as mkfs and the kernel leave them, and must bear any other bytes.
+ * The root ring reads real superblocks. */
 
 #define UUID_BYTES "\x01\x23\x45\x67\x89\xab\xcd\xef\x01\x23\x45\x67\x89\xab\xcd\xef"
 #define UUID       "01234567-89ab-cdef-0123-456789abcdef"
@@ -34,7 +33,8 @@ static void test_next(void) {
                 { "ext4:" UUID ":5:100:7", "ext4:" UUID ":5:200:7", false },
                 { "ext4:" UUID ":5:100:7", "ext4:" UUID ":5:200:9", false },
                 { "ext4:" UUID ":5:100:7", "ext4:" UUID ":5:200:6", false },
-                /* It was checked, which starts the count anew; and another file system. */
+                /* A check of the file system starts the count anew; and the other UUID is of another file
+                 * system. */
                 { "ext4:" UUID ":5:100:7", "ext4:" UUID ":6:200:8", false },
                 { "ext4:" UUID ":5:100:7", "ext4:0" UUID ":5:200:8", false },
                 { "ext4:" UUID ":5:100:7", "", false },
@@ -116,7 +116,7 @@ static void test_btrfs(void) {
         f = fingerprint_of_btrfs(superblock);
         g_assert_true(g_str_has_prefix(f.text, "btrfs:" UUID ":12345678901:"));
 
-        /* Another one of as many transactions. */
+        /* The other file system has the same number of transactions. */
         superblock[0] ^= 1;
         other = fingerprint_of_btrfs(superblock);
         g_assert_true(fingerprint_is_known(&other));
@@ -136,8 +136,8 @@ static void test_btrfs(void) {
 
 enum { LOG_BLOCKS = 65536 };
 
-/* As mkfs.xfs leaves it, and the kernel after some mounts: version 5, blocks of 4096 bytes, 4 groups of
- * 20480, the log in the third. */
+/* mkfs.xfs, and the kernel after some mounts, leave such a superblock: version 5, blocks of 4096 bytes, 4
+ * groups of 20480 blocks, the log in the third group. */
 static void make_xfs(uint8_t superblock[static XFS_SUPERBLOCK_SIZE], uint32_t cycle, uint32_t head) {
         memset(superblock, 0, XFS_SUPERBLOCK_SIZE);
         memcpy(superblock, "XFSB", 4);
@@ -210,9 +210,9 @@ static void add_record(LogWriter *w, uint32_t cycle, uint32_t length, uint32_t s
         w->n += (size > 32768 ? size / 32768 : 1) + (length + 511) / 512;
 }
 
-/* Each letter is a record: of the superblock (s), of changes (c; C: longer, with more headers), of an
- * unmount (u); of the cycle before (-) or after (+); a length or size that can't be (l, z); a ! in front:
- * not clean, not known. */
+/* Each letter is a record: of the superblock (s), of changes (c; C is longer, with more headers), of an
+ * unmount (u; U is of the cycle after), of the cycle before (-) or after (+), with a length (l) or a size (z)
+ * that can't be. */
 static void test_log(void) {
         static const struct {
                 const char *records;
@@ -232,7 +232,7 @@ static void test_log(void) {
                 { "sul", 77, true },
                 { "suz", 77, true },
                 { "su+", 77, true },
-                /* The ring ends behind the first record, or the second. */
+                /* The ring ends behind the first record, or behind the second. */
                 { "s+u", LOG_BLOCKS - 2, false },
                 { "sU", LOG_BLOCKS - 2, true },
                 { "su", LOG_BLOCKS - 4, true },
@@ -269,7 +269,7 @@ static void test_log(void) {
         }
 }
 
-/* Any bytes end within what there is, also where what is written fills all of it. */
+/* No bytes lead the reader beyond the end of the log, even if records fill all of it. */
 static void test_log_bytes(void) {
         g_autofree LogWriter *w = g_new0(LogWriter, 1);
         const XfsLog log = { .n_blocks = LOG_BLOCKS, .head = 1, .cycle = 3 };
@@ -280,7 +280,7 @@ static void test_log_bytes(void) {
         while (w->n + 2 <= XFS_LOG_BLOCKS_READ)
                 add_record(w, 3, 512, 32768, 1, true);
         for (size_t n = 0; n <= XFS_LOG_BLOCKS_READ; n++) {
-                /* For the sanitizer, which knows where this ends. */
+                /* The sanitizer knows where a copy ends. */
                 g_autofree uint8_t *part = g_memdup2(w->blocks, n * XFS_LOG_BLOCK);
 
                 f = fingerprint_of_xfs(superblock, &log, part, n);

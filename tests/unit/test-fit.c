@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* How tables are made to fit. */
+/* selvolctl shortens cells so that tables fit into the terminal. */
 #include <locale.h>
 
 #include "ctl/fit.h"

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <string.h>
-
 #include "mount/idmap.h"
 #include "support/cases.h"
 
-/* The map of a swap: every id once on either side, and only the two moved. */
+/* The map of a swap has every id once on each side, and moves only two. */
 static const struct {
         gid_t a, b;
         const char *map;
@@ -70,7 +68,7 @@ static void test_unsupported(void) {
                 g_assert_false(idmap_is_unsupported(-failures[i]));
 }
 
-/* What makes no sense is refused before anything is done. */
+/* The call refuses such groups before it uses the descriptor. */
 static void test_no_two_groups(void) {
         g_assert_cmpint(idmap_swap_groups(-1, 7, 7), ==, -ERANGE);
         g_assert_cmpint(idmap_swap_groups(-1, (gid_t) -1, 7), ==, -ERANGE);

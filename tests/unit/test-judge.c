@@ -2,7 +2,8 @@
 #include "plan-fixture.h"
 #include "plan/plan-files.h"
 
-/* Whether what a mark says is still so, and what selvold knows of that. */
+/* selvold judges whether a mark is still true, by the fingerprint of the file system and by its own
+ * knowledge. */
 
 #define EXT(count) "ext4:01234567-89ab-cdef-0123-456789abcdef:5:" count
 
@@ -23,38 +24,40 @@ static void test_judge(void) {
                 unsigned flags;
                 MarkBelief belief;
         } rows[] = {
-                /* ext4, mounted by us: nobody in between, and we are the only one more; also where it is
+                /* selvold has mounted ext4, and nobody has between the mark and that; the mount may be
                  * shared. */
                 { EXT("1:7"), EXT("1:7"), EXT("2:8"), "", FRESH | WRITABLE, MARK_BELIEVED },
                 { EXT("1:7"), EXT("1:7"), EXT("1:7"), "", FRESH, MARK_BELIEVED },
                 { EXT("1:7"), EXT("1:7"), EXT("1:7"), "", WRITABLE, MARK_BELIEVED },
                 { EXT("1:65535"), EXT("1:65535"), EXT("2:0"), "", FRESH | WRITABLE, MARK_BELIEVED },
-                /* Somebody else before; in between; and as often as the count has numbers, at another time.
-                 */
+                /* Somebody else has mounted it before, in between, or so often that the count has the same
+                 * value. */
                 { EXT("1:7"), EXT("2:8"), EXT("3:9"), "", FRESH | WRITABLE, MARK_ELSEWHERE },
                 { EXT("1:7"), EXT("1:7"), EXT("3:9"), "", FRESH | WRITABLE, MARK_ELSEWHERE },
                 { EXT("1:7"), EXT("2:7"), EXT("3:8"), "", FRESH | WRITABLE, MARK_ELSEWHERE },
                 { EXT("1:7"), EXT("2:8"), EXT("2:8"), "", ALIVE | WRITABLE, MARK_ELSEWHERE },
                 { EXT("1:7"), EXT("2:8"), EXT("3:9"), EXT("2:8"), FRESH | WRITABLE, MARK_ELSEWHERE },
-                /* Another file system; one that can't be read. */
+                /* It is another file system, or one that selvold can't read. */
                 { "ext4:another:5:1:7", EXT("1:7"), EXT("2:8"), "", FRESH | WRITABLE, MARK_ELSEWHERE },
                 { EXT("1:7"), "", "", "", FRESH | WRITABLE, MARK_ELSEWHERE },
                 { "", EXT("1:7"), EXT("2:8"), "", FRESH | WRITABLE, MARK_ELSEWHERE },
-                /* Adopted: the driver's mount, and no other; the same again. Our own is never one more. */
+                /* The adopted mount is the driver's, who is the only one; a mount of selvold's own is not
+                 * counted. */
                 { EXT("1:7"), "", EXT("2:8"), "", ADOPTED | WRITABLE, MARK_BELIEVED },
                 { EXT("1:7"), "", EXT("1:7"), "", ADOPTED | WRITABLE, MARK_BELIEVED },
                 { EXT("1:7"), "", EXT("2:9"), "", ADOPTED | WRITABLE, MARK_ELSEWHERE },
                 { EXT("1:7"), "", EXT("2:8"), "", ADOPTED, MARK_ELSEWHERE },
                 { EXT("1:7"), "", EXT("1:7"), "", WRITABLE, MARK_BELIEVED },
                 { EXT("1:7"), "", EXT("2:8"), "", WRITABLE, MARK_ELSEWHERE },
-                /* Others have it now; a copy of a root; what is configured. */
+                /* Others have it now, or the root is a copy; or the configuration trusts all marks. */
                 { EXT("1:7"), EXT("1:7"), EXT("2:8"), "", BESIDE | WRITABLE, MARK_ELSEWHERE },
                 { EXT("1:7"), EXT("1:7"), EXT("1:7"), "", HIDDEN | WRITABLE, MARK_ELSEWHERE },
                 { EXT("1:7"), EXT("1:7"), EXT("2:8"), "", FRESH | WRITABLE | COPIED, MARK_ELSEWHERE },
                 { EXT("1:7"), EXT("1:7"), EXT("2:8"), "", FRESH | WRITABLE | COPIED | TRUSTED, MARK_ELSEWHERE },
                 { EXT("1:7"), EXT("2:8"), EXT("3:9"), "", FRESH | WRITABLE | TRUSTED, MARK_TRUSTED },
                 { EXT("1:7"), EXT("1:7"), EXT("2:8"), "", FRESH | WRITABLE | TRUSTED, MARK_BELIEVED },
-                /* xfs and btrfs: what was kept is what is there, and nobody had it mounted meanwhile. */
+                /* xfs and btrfs have the fingerprint that selvold kept, and nobody has mounted them
+                 * meanwhile. */
                 { "", "xfs:7", "xfs:7", "xfs:7", FRESH | WRITABLE, MARK_BELIEVED },
                 { "", "xfs:8", "xfs:8", "xfs:7", FRESH | WRITABLE, MARK_ELSEWHERE },
                 { "", "xfs:7", "xfs:7", "xfs:7", WRITABLE, MARK_ELSEWHERE },
@@ -64,7 +67,7 @@ static void test_judge(void) {
                 { "", "xfs:7", "xfs:7", "xfs:7", FRESH | WRITABLE | BESIDE, MARK_ELSEWHERE },
                 { "", "", "btrfs:7", "btrfs:7", ADOPTED | WRITABLE, MARK_BELIEVED },
                 { "", "", "btrfs:8", "btrfs:7", ADOPTED | WRITABLE, MARK_ELSEWHERE },
-                /* It has been ours all the time, on any file system. */
+                /* selvold has had it mounted all the time, which counts on any file system. */
                 { "", "xfs:8", "xfs:8", FINGERPRINT_MOUNTED, ALIVE | WRITABLE, MARK_BELIEVED },
                 { "", "", "", FINGERPRINT_MOUNTED, ALIVE | WRITABLE, MARK_BELIEVED },
                 { "", "", "", FINGERPRINT_MOUNTED, FRESH | WRITABLE, MARK_ELSEWHERE },
@@ -97,7 +100,8 @@ static void test_judge(void) {
         }
 }
 
-/* What is not believed is the reason only where there is no other, and what is trusted is told. */
+/* That a mark is not believed is the reason only if there is no other. The answer tells if a mark is only
+ * trusted. */
 static void test_decide(void) {
         static const struct {
                 FilesState state;
@@ -145,7 +149,7 @@ static void test_decide(void) {
                 g_assert_cmpint(d.relabel, ==, skips ? RELABEL_SKIP : RELABEL_WALK);
                 g_assert_cmpint(d.ownership, ==, group_skips ? OWNERSHIP_SKIP : OWNERSHIP_WALK);
 
-                /* Files that are not known to have another label are compared. */
+                /* The walk compares labels unless the mark tells that all files have another label. */
                 w.context = (char *) CONTEXT_0_2;
                 d = files_decide(&w, &seen);
                 g_assert_cmpint(d.blind, ==, skips);
@@ -158,7 +162,8 @@ static void test_decide(void) {
 
 static void test_witness(void) {
         static const struct {
-                const char *kept, *mounts; /* "TARGET ROOT [ro]", separated by commas; the holder's has id 7 */
+                const char *kept;
+                const char *mounts; /* "TARGET ROOT [ro]", separated by commas; the holder's mount has id 7 */
                 bool shared, adopted, alive, beside;
         } rows[] = {
                 { "", "", false, false, false, false },
@@ -167,8 +172,8 @@ static void test_witness(void) {
                 { "mounted", TARGETS "held /", false, false, true, false },
                 { "mounted", "", false, false, false, false },
                 { "mounted", TARGETS "gone /", false, true, false, false },
-                /* A stranger's: anywhere, or beneath the targets; but for readers, or of a part, or a
-                 * driver's. */
+                /* A stranger's mount counts anywhere, unless it is read-only; beneath the targets mounts of a
+                 * part, and the driver's mount, do not count. */
                 { "mounted", TARGETS "held /,/mnt /", true, false, true, true },
                 { "mounted", TARGETS "held /,/mnt / ro", true, false, true, false },
                 { "mounted", TARGETS "held /,/mnt /sub", true, false, true, true },
@@ -231,7 +236,7 @@ static void test_witness(void) {
         }
 }
 
-/* The driver's section counts before the type's. */
+/* The section of the driver has precedence over that of the volume type. */
 static void test_trusted(void) {
         static const struct {
                 const char *dropin, *driver;

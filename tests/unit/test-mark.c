@@ -4,8 +4,7 @@
 #include "model/mark.h"
 #include "support.h"
 
-/* The mark of a volume: as text that anybody may have written to a disk, and what walks and mounts make of
- * it. */
+/* The mark of a volume is text that anybody may have written to a disk. Walks and mounts change it. */
 
 static const char text_columns[] = "id text =result";
 static const char work_columns[] = "id before label group readers =begun =done";
@@ -23,7 +22,7 @@ static int result_from_word(const char *word) {
         return streq(word, "bad") ? -EBADMSG : -EOPNOTSUPP;
 }
 
-/* Parses from memory of just that size, so that a sanitizer sees a read beyond it. */
+/* Parses from memory of exactly that size, so that the sanitizer notices a read beyond the end. */
 static int parse(const char *text, size_t n, Mark *ret) {
         g_autofree char *exact = g_memdup2(text, n);
 
@@ -54,7 +53,7 @@ static void test_text(gconstpointer data) {
 
 #define SOUND "version=2 inode=0 fingerprint= label=complete tainted=no ownership=unknown gid=0 context=" CONTEXT_A
 
-/* Every beginning of a sound text, but those that end where a shorter context would. */
+/* The parser refuses every beginning of a sound text, unless the rest of the context is a shorter context. */
 static void test_cut(void) {
         size_t whole = strlen(SOUND), context = (size_t) (strstr(SOUND, ":container_file_t") - SOUND);
 
@@ -72,7 +71,7 @@ static void test_cut(void) {
         }
 }
 
-/* A NUL in each place: what comes after it must not be ignored, nor taken for the end. */
+/* The parser must not take a NUL for the end, wherever it is, nor ignore the text behind it. */
 static void test_nul(void) {
         size_t n = strlen(SOUND);
         Mark m;
@@ -85,7 +84,8 @@ static void test_nul(void) {
         }
 }
 
-/* Each byte of a sound text changed to each other one: what is accepted is written the same again. */
+/* Each byte of a sound text is replaced by each other byte. The formatter writes a text that the parser
+ * accepts as it was. */
 static void test_bytes(void) {
         size_t n = strlen(SOUND);
 
@@ -104,7 +104,7 @@ static void test_bytes(void) {
                 }
 }
 
-/* The longest context there can be fits; a longer text is refused, whatever it says. */
+/* The longest possible context fits; the parser refuses a longer text, whatever its content. */
 static void test_long(void) {
         g_autoptr(GString) text = g_string_new(
                 "version=2 inode=0 fingerprint= label=complete tainted=yes ownership=complete gid=4294967294 "
@@ -142,7 +142,7 @@ static Mark make(FilesState label, const char *context, bool tainted) {
         };
 }
 
-/* All states, there and back again. */
+/* Marks of all states are the same after they were written and read. */
 static void test_round_trip(void) {
         for (unsigned i = 0; i < FILES_STATES * FILES_STATES * 2; i++) {
                 FilesState label = (FilesState) (i % FILES_STATES);
@@ -170,7 +170,7 @@ static void test_round_trip(void) {
         }
 }
 
-/* What is written can be read, also where a state was reset and what went with it was not. */
+/* The parser can read what the formatter writes of a mark in which only the state was reset. */
 static void test_leftovers(void) {
         _cleanup_(mark_done) Mark m = make(FILES_UNKNOWN, CONTEXT_A, false), plain = { 0 }, again = { 0 };
         _cleanup_free_ char *text = NULL;
@@ -207,7 +207,7 @@ static void test_equal(void) {
         g_assert_true(mark_equal(&base, &others[4]));
 }
 
-/* --- what becomes of it --- */
+/* --- changes --- */
 
 static void take_word(Mark *m, const char *word) {
         g_auto(GStrv) parts = g_strsplit(word, ":", 2);
@@ -229,7 +229,7 @@ static const char *context_from_word(const char *word) {
         return !word ? NULL : streq(word, "A") ? CONTEXT_A : CONTEXT_B;
 }
 
-/* "complete:A tainted owned:1000" */
+/* The cell is for example "complete:A tainted owned:1000". */
 static Mark mark_from_cell(const char *cell) {
         g_auto(GStrv) words = g_strsplit(cell, " ", -1);
         g_auto(GStrv) label = g_strsplit(words[0], ":", 2);
@@ -243,7 +243,7 @@ static Mark mark_from_cell(const char *cell) {
         return m;
 }
 
-/* The texts are compared, and with them all there is to say. */
+/* The text of a mark has all of it. */
 static void assert_same(const Mark *m, const char *cell) {
         _cleanup_(mark_done) Mark expected = mark_from_cell(cell);
         _cleanup_free_ char *expected_text = mark_format(&expected);
@@ -262,7 +262,7 @@ static void test_change(gconstpointer data) {
         g_assert_cmpint(mark_apply(&m, (MarkChange) change), ==, !streq(before, after));
         assert_same(&m, after);
         g_assert_true(mark_is_consistent(&m));
-        /* Once is enough. */
+        /* A second time changes nothing. */
         g_assert_false(mark_apply(&m, (MarkChange) change));
         assert_same(&m, after);
 }
@@ -279,13 +279,13 @@ static void test_work(gconstpointer data) {
         work = (MarkWork){ .context = context, .gid = (gid_t) gid, .readers = is_yes(row_need(row, "readers")) };
         g_assert_cmpint(mark_begin(&m, &work), ==, 0);
         assert_same(&m, row_need(row, "=begun"));
-        /* The mark has a copy. */
+        /* The mark has a copy of the context. */
         g_assert_true(!context || m.context != context);
         mark_finish(&m, &work);
         assert_same(&m, row_need(row, "=done"));
 }
 
-/* What does for readers does not for writers, however often it is done. */
+/* A walk for readers, however often it is done, does not make files right for writers. */
 static void test_work_again(void) {
         static const MarkWork readers = { .gid = 1000, .readers = true }, writers = { .gid = 1000 };
         _cleanup_(mark_done) Mark m = { 0 };
@@ -304,7 +304,7 @@ static void test_work_again(void) {
         assert_same(&m, "unknown owning:1000");
 }
 
-/* What a volume has to be told: a taint even if it says nothing, all else only if it says something. */
+/* A taint is written even to a volume without a mark, other changes only to a mark. */
 static void test_is_written(void) {
         for (MarkChange change = 0; change < MARK_CHANGES; change++) {
                 g_assert_cmpint(mark_change_is_written(MARK_PRESENT, change), ==, change != MARK_KEEP);
@@ -314,11 +314,11 @@ static void test_is_written(void) {
         }
 }
 
-/* Marks by which work is skipped that the change asks for. */
+/* A mark exceeds a change if selvold would skip work by it that the change makes necessary. */
 static void test_exceeds(void) {
         static const struct {
                 Mark mark;
-                bool exceeds[MARK_CHANGES]; /* as MarkChange */
+                bool exceeds[MARK_CHANGES]; /* by MarkChange */
         } rows[] = {
                 { { MARK_ABSENT }, { 0 } },
                 { { MARK_INVALID, .label_state = FILES_COMPLETE, .ownership_state = FILES_COMPLETE }, { 0 } },

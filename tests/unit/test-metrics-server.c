@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* selvol-metrics, as a client sees it. */
+/* An HTTP client talks to selvol-metrics. */
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -43,7 +43,7 @@ static void set_up(Fixture *f, gconstpointer data) {
         close(fd);
 }
 
-/* It is still there. */
+/* The server must still be alive. */
 static void tear_down(Fixture *f, gconstpointer data) {
         g_assert_cmpint(program_get_end(f->server), ==, -1);
         g_assert_cmpint(program_end(f->server, SIGTERM), ==, SIGTERM);
@@ -100,7 +100,7 @@ static void test_requests(Fixture *f, gconstpointer data) {
         }
 }
 
-/* Prometheus takes it as down, instead of believing old numbers. */
+/* Without fresh metrics the answer is an error, so that Prometheus does not believe old numbers. */
 static void test_no_metrics(Fixture *f, gconstpointer data) {
         assert_answer(f, REQUEST("GET /metrics"), "HTTP/1.1 503 ", NULL);
         write_metrics(f, TEXT, 60);
@@ -115,7 +115,7 @@ static void test_no_metrics(Fixture *f, gconstpointer data) {
         assert_answer(f, REQUEST("GET /metrics"), "HTTP/1.1 503 ", NULL);
 }
 
-/* What is no HTTP, or too much of it, ends that connection and nothing else. */
+/* Bytes that are no HTTP, or too many bytes, end only that connection. */
 static void test_garbage(Fixture *f, gconstpointer data) {
         g_autoptr(GRand) rand = g_rand_new_with_seed(1);
         g_autofree char *large = g_strnfill(1 << 20, 'a');
@@ -143,8 +143,8 @@ static gboolean is_open(int fd) {
         return recv(fd, &c, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
 }
 
-/* Clients that keep themselves busy have all the places, but who comes gets that of the one who has been there longest: before the
- * others lose theirs because their time is over. */
+/* Busy clients have all places. A new client gets the place of the client who was there first, before the
+ * time of the others is over. */
 static void test_slow_clients(Fixture *f, gconstpointer data) {
         int slow[CONNECTIONS_MAX + 8], waiting, others = 0;
         struct pollfd poll_waiting;

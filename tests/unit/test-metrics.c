@@ -26,7 +26,8 @@ static gsize count_lines(const Metrics *m, const char *prefix) {
         return n;
 }
 
-/* Of the first event, too, a rate can be taken. */
+/* All series exist from the start with the value 0, so that Prometheus can compute a rate of the first
+ * event. */
 static void test_from_the_start(void) {
         _cleanup_(metrics_freep) Metrics *m = metrics_new();
         g_autofree char *text = metrics_render(m);
@@ -46,7 +47,7 @@ static void test_from_the_start(void) {
         g_assert_cmpuint(count_lines(m, "selvol_ownership_total{outcome=\"none\",reason=\"\"}"), ==, 0);
 }
 
-/* Each lands in the series of its own labels and in no other. */
+/* A value is counted in the series with its labels, and in no other. */
 static void test_values(void) {
         _cleanup_(metrics_freep) Metrics *m = metrics_new();
 
@@ -82,7 +83,7 @@ static void test_histogram(void) {
         assert_line(m, "selvol_commit_duration_seconds_count 5");
 }
 
-/* One that is named in one metric is in all that have it; its name can't break the format. */
+/* A plugin that one metric has named is in all metrics of plugins. Its name can't break the format. */
 static void test_plugin(void) {
         _cleanup_(metrics_freep) Metrics *m = metrics_new();
 
@@ -94,7 +95,7 @@ static void test_plugin(void) {
         assert_line(m, "selvol_volume_manager_total_volumes{plugin_name=\"a\\\"\\\\\\nb\",state=\"held\"} 0");
 }
 
-/* Whoever names more and more of them does not make the text grow for ever, and none of the samples is lost. */
+/* Callers who name more and more plugins do not make the text grow for ever, and no sample is lost. */
 static void test_many_plugins(void) {
         _cleanup_(metrics_freep) Metrics *m = metrics_new();
 
@@ -110,7 +111,8 @@ static void test_many_plugins(void) {
         assert_line(m, "selvol_volume_manager_total_volumes{plugin_name=\"" CSI "/3\",state=\"free\"} 2");
 }
 
-/* A value that is in no table is counted all the same, and does no harm; in the text it is only where it has been counted. */
+/* A value that is in no table is counted as "other", and can't break the format. A series "other" is in the
+ * text only once it has been counted. */
 static void test_unknown_value(void) {
         _cleanup_(metrics_freep) Metrics *m = metrics_new();
 
@@ -131,7 +133,7 @@ static void test_unknown_value(void) {
         assert_line(m, "selvol_oldest_job_age_seconds{state=\"other\"} 5");
 }
 
-/* All that selvold says itself is in a table. */
+/* All values that selvold itself counts are in tables. */
 static void test_enums(void) {
         _cleanup_(metrics_freep) Metrics *m = metrics_new();
         g_autofree char *text = NULL;

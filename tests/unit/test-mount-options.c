@@ -3,7 +3,7 @@
 #include "model/mount-options.h"
 #include "support.h"
 
-/* One row: options separated by ';', as commas are part of what is tested. */
+/* In rows ';' separates options, as commas may be part of an option. */
 static char **split_options(const char *options) {
         char **list;
 
@@ -93,15 +93,15 @@ static void test_allow_list(void) {
                 { "ext4", "errors=continue" },  { "ext3", "errors=remount-ro" },
         };
         static const char *const bad[][2] = {
-                { "ext4", "gid=1000" },     /* another file system's */
-                { "ext4", "errors=panic" }, /* one of the values that are listed */
+                { "ext4", "gid=1000" },     /* another file system has it */
+                { "ext4", "errors=panic" }, /* only some values are listed */
                 { "ext4", "errors=continue2" },
                 { "ext4", "errors" },
-                { "vfat", "uid=1000" },  /* would give the files to somebody else than the group */
-                { "ext4", "commit" },    /* takes a value */
-                { "ext4", "discard=1" }, /* takes none */
+                { "vfat", "uid=1000" },  /* it would give the files to somebody else than the group */
+                { "ext4", "commit" },    /* it needs a value */
+                { "ext4", "discard=1" }, /* it takes no value */
                 { "ext4", "noatime=1" },
-                { "ext4", "commi=5" }, /* a prefix is not the key */
+                { "ext4", "commi=5" }, /* it is only the beginning of a key */
                 { "ext4", "commits=5" },
                 { "ext4", "loop" },
                 { "ext4", "loop=/dev/loop1" },
@@ -122,7 +122,7 @@ static void test_allow_list(void) {
                 { "ext4", "commit=5,suid" },
                 { "ext4", "errors=\"x\"" },
                 { "tmpfs", "mode=0777 exec" },
-                /* labels, even if an administrator lists them by mistake */
+                /* Options for labels are refused even if an administrator lists them by mistake. */
                 { "ext4", "context=a:b:c:s0" },
                 { "ext4", "rootcontext=a:b:c:s0" },
                 { "ext4", "seclabel" },
@@ -139,18 +139,17 @@ static void test_allow_list(void) {
 }
 
 static void test_labels_cannot_be_listed(void) {
+        static const char *const options[] = { "context=a:b:c:s0", "rootcontext=a:b:c:s0", "fscontext=a:b:c:s0",
+                                               "defcontext=a:b:c:s0", "seclabel" };
         Settings s = test_settings(
                 "[FileSystem ext4];MountOptions=context= rootcontext= fscontext= defcontext= seclabel suid");
         _cleanup_failure_ Failure f = { 0 };
 
-        assert_failure(check(&s, "ext4", "context=a:b:c:s0", &f), &f, FAILURE_INVALID_OPTION, "context=");
-        assert_failure(check(&s, "ext4", "rootcontext=a:b:c:s0", &f), &f, FAILURE_INVALID_OPTION, "rootcontext=");
-        assert_failure(check(&s, "ext4", "fscontext=a:b:c:s0", &f), &f, FAILURE_INVALID_OPTION, "fscontext=");
-        assert_failure(check(&s, "ext4", "defcontext=a:b:c:s0", &f), &f, FAILURE_INVALID_OPTION, "defcontext=");
-        assert_failure(check(&s, "ext4", "seclabel", &f), &f, FAILURE_INVALID_OPTION, "seclabel");
+        for (size_t i = 0; i < G_N_ELEMENTS(options); i++)
+                assert_failure(check(&s, "ext4", options[i], &f), &f, FAILURE_INVALID_OPTION, options[i]);
 }
 
-/* What gives the files to group 7001, with options of the caller's. */
+/* selvol adds options that give the files to group 7001 to the options of the caller. */
 static void test_group(void) {
         static const struct {
                 const char *fs, *options, *result;
@@ -172,7 +171,7 @@ static void test_group(void) {
                 { "nfs", "hard", "use \"FSGroupPolicy\"=File." },
                 { "vfat", "gid=7002", "'gid=7002' conflicts with the requested group (gid=7001)" },
                 { "vfat", "gid=7001;gid=0", "'gid=0'" },
-                { "vfat", "gid=07001", "'gid=07001'" }, /* may be octal */
+                { "vfat", "gid=07001", "'gid=07001'" }, /* it may be octal */
                 { "vfat", "gid=70010", "'gid=70010'" },
                 { "vfat", "gid=700", "'gid=700'" },
                 { "vfat", "gid=", "'gid='" },
@@ -203,7 +202,7 @@ static void test_group(void) {
         }
 }
 
-/* The largest group; and options that an administrator lists in GroupOptions= only. */
+/* The administrator lists options in GroupOptions= alone; the group is the largest one. */
 static void test_group_listed(void) {
         Settings s =
                 test_settings("[FileSystem ntfs3];MountOptions=uid=;GroupOptions=gid= dmask=0007 sparse context=x");

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The table of the options that methods take. */
-#include <string.h>
-
+/* Each option of a method is a row of a table. */
 #include "model/request.h"
 #include "model/settings.h"
 #include "wire/option-table.h"
@@ -19,7 +17,7 @@ static void test_rows(void) {
                 g_assert_cmpuint(o->methods & ~(unsigned int) METHODS_ALL, ==, 0);
                 g_assert_true(g_regex_match_simple("^[a-z]+(-[a-z]+)*$", o->long_name, 0, 0));
                 g_assert_nonnull(o->description);
-                /* Only a boolean can do without a value; a time is a number. */
+                /* Only a boolean may be without a value, and a time is a number. */
                 g_assert_true(o->argument || g_str_equal(o->type, "b"));
                 g_assert_true(!g_str_has_suffix(o->name, "USec") || g_str_equal(o->type, "t"));
                 for (size_t k = 0; k < i; k++) {
@@ -74,7 +72,7 @@ WORDS(fs_group_policy, FSGroupPolicy)
 WORDS(fs_group_change_policy, FSGroupChangePolicy)
 WORDS(verify_depth, VerifyDepth)
 
-/* The words that are offered are those that selvold takes, all of them. */
+/* The table offers all words that selvold takes, and no others. */
 static void test_values(void) {
         static const struct {
                 RequestOptionId id;

@@ -3,7 +3,7 @@
 #include "job/job.h"
 #include "support/cases.h"
 
-/* When the journal is told of a walk, in seconds since it began. */
+/* selvold writes to the journal about a walk so many seconds after the walk began. */
 static void test_due(void) {
         const guint64 start = 1000 * USEC_PER_SEC;
         static const guint wanted[] = { 1, 10, 20, 40, 80, 160, 320, 640, 1240, 1840 };
@@ -22,7 +22,7 @@ static void test_due(void) {
         g_assert_cmpuint(n, ==, G_N_ELEMENTS(wanted));
 }
 
-/* A walk that was not heard of for long is told of once, not once for each time that was missed. */
+/* After a long silence of a walk selvold writes once, not once for each missed time. */
 static void test_due_late(void) {
         Progress p = { .started_usec = 1 };
 

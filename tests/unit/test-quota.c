@@ -4,7 +4,7 @@
 #include "model/quota.h"
 #include "support/cases.h"
 
-/* As selvold(8) has it: how much there may be before a user, and before root, is refused; and of one caller. */
+/* selvold(8) has the same limits: for users, for root, and for one caller. */
 static const struct {
         LimitKind kind;
         gsize user, root, caller;

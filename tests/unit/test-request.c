@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "model/request.h"
-#include "model/context.h"
 #include "support.h"
 
 #define TARGET "/var/lib/kubelet/pods/1/volumes/v/mount"
@@ -136,7 +135,7 @@ static void test_row(gconstpointer data) {
         fixture_set_up(&x, NULL);
         for (char **word = words; *word; word++)
                 g_assert_true(request_set_word(q, *word));
-        /* Checked twice, it is still the same. */
+        /* A second check changes nothing. */
         for (int i = 0; i < 2; i++)
                 assert_row(data, validate(&x), &x.failure);
         if (then) {

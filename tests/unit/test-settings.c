@@ -2,7 +2,7 @@
 #include "model/settings.h"
 #include "support.h"
 
-/* Drop-ins that are wrong in their last line: the message names file, line, section, key and value. */
+/* Each drop-in is wrong in its last line; the message names file, line, section, key and value. */
 typedef struct Wrong {
         const char *name, *dropin, *says;
 } Wrong;
@@ -72,7 +72,7 @@ static void test_wrong(gconstpointer data) {
         g_assert_null(s.volume_types);
 }
 
-/* A line that is none: the message names file and line. */
+/* The message about a line that can't be parsed names file and line. */
 static void test_syntax(void) {
         _cleanup_(settings_done) Settings s = { 0 };
         _cleanup_failure_ Failure f = { 0 };
@@ -115,7 +115,7 @@ static void test_shipped(void) {
         g_assert_cmpint(s.default_fs_group_change_policy, ==, FS_GROUP_CHANGE_ON_ROOT_MISMATCH);
 }
 
-/* Where a file system may be mounted that is taken for a volume's. */
+/* Only a file system beneath these directories may be a volume. */
 static void test_foreign_roots(void) {
         static const struct {
                 const char *path;
@@ -131,7 +131,7 @@ static void test_foreign_roots(void) {
                 g_assert_cmpint(settings_may_have_volume(&s, rows[i].path), ==, rows[i].may);
 }
 
-/* Each volume type says how its files are given to a group, and no other type is there. */
+/* The list has all volume types, each with its policy for groups. */
 static void test_shipped_groups(void) {
         static const struct {
                 FSGroupPolicy policy;
@@ -162,7 +162,7 @@ static void test_shipped_groups(void) {
         g_assert_cmpuint(strv_length(settings_file_system(&s, "nfs")->group_options), ==, 0);
 }
 
-/* No option of the shipped lists can set labels or undo nosuid and nodev. */
+/* No option in the shipped lists sets labels, or undoes nosuid and nodev. */
 static void test_shipped_options_are_harmless(void) {
         static const char *const harmful[] = { "context=", "fscontext=", "defcontext=", "rootcontext=", "seclabel",
                                                "suid",     "dev",        "bind",        "rbind",        "remount",
@@ -180,7 +180,7 @@ static void test_shipped_options_are_harmless(void) {
         }
 }
 
-/* Nothing is configured: nothing is allowed. */
+/* Without a configuration nothing is allowed. */
 static void test_absent(void) {
         _cleanup_(settings_done) Settings s = { 0 };
         _cleanup_failure_ Failure f = { 0 };
@@ -198,7 +198,7 @@ static void test_absent(void) {
         g_assert_cmpuint(s.job_timeout_usec, ==, 20 * G_USEC_PER_SEC);
 }
 
-/* A file of the same name in etc takes the shipped one's place as a whole. */
+/* A file of the same name in /etc/selvol replaces the whole shipped file. */
 static void test_replaced(void) {
         _cleanup_(settings_done) Settings s = { 0 };
         _cleanup_failure_ Failure f = { 0 };
@@ -212,7 +212,7 @@ static void test_replaced(void) {
         g_assert_null(settings_driver(&s, NULL));
 }
 
-/* A drop-in's key replaces the key, not the section. */
+/* A key in a drop-in replaces that key, not its section. */
 static void test_dropin(void) {
         Settings s = test_settings(
                 "[Service];SELinuxMount=no;DefaultRelabelPolicy=MountOption;JobTimeoutSec=3600;"
@@ -245,7 +245,7 @@ static void test_groups(void) {
         g_assert_cmpuint(strv_length(settings_file_system(&s, "ntfs3")->group_options), ==, 2);
 }
 
-/* A restriction must not be lost to a blank or a comment. */
+/* Blanks and comments must not hide a restriction. */
 static void test_comment(void) {
         Settings s = test_settings("# SELinuxMount=no;[Service];  # DefaultRelabelPolicy=Never;"
                                    "SELinuxMount = no;;");
@@ -254,7 +254,7 @@ static void test_comment(void) {
         g_assert_cmpint(s.default_policy, ==, RELABEL_ALWAYS);
 }
 
-/* An empty section of a driver is a driver of which nothing is said; it must not be an error. */
+/* An empty value empties the list. */
 static void test_empty_list(void) {
         Settings s = test_settings("[Worker];LabelTypes=;SourceRoots=");
 

@@ -5,8 +5,7 @@
 #include "mount/stage-source.h"
 #include "support/cases.h"
 
-/* What a mount that failed is told as. */
-
+/* A failed mount has an error, and its message tells what to do. */
 static void test_failure(void) {
         static const struct {
                 int number, result;
@@ -16,7 +15,7 @@ static void test_failure(void) {
                 { EROFS, FAILURE_MOUNT_FAILED, "(EROFS); the device can't be written" },
                 { EUSERS, FAILURE_MOUNT_FAILED, "(EUSERS); the kernel's log says more" },
                 { 0, FAILURE_MOUNT_FAILED, "(no errno); the kernel's log says more" },
-                /* Nobody's mistake, and nothing to be done to the volume. */
+                /* Without memory nobody has made a mistake, and nobody can mend the volume. */
                 { ENOMEM, -ENOMEM, NULL },
         };
         const FileSystem fs = { .name = (char *) "ext4" };
@@ -34,7 +33,7 @@ static void test_failure(void) {
         }
 }
 
-/* What is passed besides the caller's, as long as that does not say otherwise. */
+/* selvol passes some options besides those of the caller, unless the caller says otherwise. */
 static void test_options(void) {
         char *const shared[] = { (char *) "nosharecache", NULL };
         static const struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The disk of the state: a rewrite that is killed at any moment loses nothing, and a state that can't be
- * written can be read. */
+/* A rewrite of the state that is killed at any moment loses nothing, and selvold can read a state that it
+ * can't write. */
 
 #include <signal.h>
 #include <sys/mount.h>
@@ -15,8 +15,8 @@
 
 /* --- killed in the middle --- */
 
-/* Lets a child, which has asked to be traced and stopped itself, go on to its n-th stop at a system call,
- * which is before or after one, and kills it there. Returns whether it was still alive. */
+/* The child has asked to be traced, and has stopped itself. Lets it go on to its n-th stop at a system call,
+ * before or after the call, and kills it there. Returns false if the child has ended before. */
 static bool kill_at_call(pid_t child, unsigned n) {
         int status;
 
@@ -36,7 +36,7 @@ static bool kill_at_call(pid_t child, unsigned n) {
         return true;
 }
 
-/* What the store's thread does, in one thread: a commit, which is acknowledged, and a rewrite. */
+/* The store's thread does the same: a commit, which is acknowledged, and a rewrite. */
 static void rewrite_and_exit(char *path) {
         Changes acknowledged = { 0 }, everything = { 0 };
         StoreFile file = { .schema = &store_schema, .path = path };
@@ -54,15 +54,15 @@ static void rewrite_and_exit(char *path) {
         _exit(store_file_write_anew(&file, &everything, &(Changes){ 0 }) < 0);
 }
 
-/* Whatever was acknowledged before is there after a kill at any system call of a rewrite, and the new file
- * too once it is. */
+/* After a kill at any system call of a rewrite the file has all that was acknowledged before; in the end the
+ * new file counts. */
 static void test_killed(Fixture *f, gconstpointer data) {
         unsigned n_old = 0, n_new = 0;
         bool killed = true;
 
-        if (private_mounts) /* which has no disk to wait for */
+        if (private_mounts) /* a tmpfs has no disk to wait for */
                 mount_small(f);
-        for (unsigned n = 1; killed; n += 2) { /* after a call it is as before the next one */
+        for (unsigned n = 1; killed; n += 2) { /* the state after a call is that before the next */
                 _cleanup_(volumes_done) Volumes all = { 0 };
                 pid_t child;
 
@@ -90,8 +90,8 @@ static void test_killed(Fixture *f, gconstpointer data) {
 
 /* --- a file system that can't be written --- */
 
-/* What is there can be read, with its log or without, whatever its version; and once the file can be
- * written, it is. */
+/* selvold reads the file, with its log or without, whatever its version, and writes it as soon as that is
+ * possible. */
 static void assert_read_and_rewritten(Fixture *f, int error) {
         _cleanup_(volumes_done) Volumes all = { 0 }, read = { 0 };
 
@@ -132,7 +132,7 @@ static void test_read_only(Fixture *f, gconstpointer data) {
         assert_read_and_rewritten(f, -EROFS);
 }
 
-/* Left by a process that was killed: some of it is in the log alone. */
+/* A killed process has left some rows in the log alone. */
 static void test_read_only_log(Fixture *f, gconstpointer data) {
         g_autofree char *wal = g_strconcat(f->path, "-wal", NULL), *file_text = NULL, *wal_text = NULL;
         gsize file_size, wal_size;
@@ -192,7 +192,7 @@ static void test_full(Fixture *f, gconstpointer data) {
                 return;
         put_sample(f);
         disk_fill(f->directory);
-        /* The log may have room for a few. */
+        /* The log may have room for a few volumes. */
         for (unsigned i = 0; i < 1000 && r == 0; i++) {
                 _cleanup_(volume_freep) Volume *v = sample("a/b", "/var/lib/kubelet/a");
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The state file: what was committed is there again, what is hostile, damaged or newer is told apart, and a
- * store that has failed takes nothing until it was written anew. */
+/* The file has all that was committed. selvold tells hostile, damaged and newer files apart. A store that has
+ * failed takes nothing until it was written anew. */
 
 #include <glib/gstdio.h>
 #include <sqlite3.h>
 
 #include "store-fixture.h"
 
-/* The file has what put_sample() has put there. */
+/* The file has the volume of put_sample(). */
 static void assert_sample(Fixture *f, const char *driver) {
         _cleanup_(volumes_done) Volumes all = { 0 };
         const Volume *v;
@@ -53,7 +53,7 @@ static void test_round_trip(Fixture *f, gconstpointer data) {
         assert_sample(f, "d.example");
 }
 
-/* What is put again replaces all of what was there. */
+/* A volume that is put again replaces the whole earlier one. */
 static void test_replace(Fixture *f, gconstpointer data) {
         _cleanup_(volume_freep) Volume *v = sample("a/b", "/var/lib/kubelet/a");
         _cleanup_(volumes_done) Volumes all = { 0 };
@@ -91,7 +91,8 @@ static void test_replace(Fixture *f, gconstpointer data) {
         g_assert_cmpuint(read->holders->disk_gid, ==, GID_NONE);
 }
 
-/* A mark that was reset by halves must not make the file unreadable; what it lacks it doesn't know. */
+/* A mark that was reset only in part must not make the file unreadable. A state without its value is
+ * unknown. */
 static void test_leftovers(Fixture *f, gconstpointer data) {
         for (int i = 0; i < 3; i++) {
                 _cleanup_(volume_freep) Volume *v = sample("a/b", "/var/lib/kubelet/a");
@@ -99,11 +100,11 @@ static void test_leftovers(Fixture *f, gconstpointer data) {
                 const Mark *read;
 
                 if (i == 0)
-                        v->mark.label_state = FILES_UNKNOWN; /* the context is left */
+                        v->mark.label_state = FILES_UNKNOWN; /* the context stays */
                 else if (i == 1)
-                        v->mark.context = (free(v->mark.context), NULL); /* the state is left */
+                        v->mark.context = (free(v->mark.context), NULL); /* the state stays */
                 else
-                        v->mark.ownership_state = FILES_UNKNOWN; /* the gid is left */
+                        v->mark.ownership_state = FILES_UNKNOWN; /* the gid stays */
                 put(f, v);
                 g_assert_cmpint(store_commit(f->store), ==, 0);
                 reopen(f);
@@ -116,7 +117,7 @@ static void test_leftovers(Fixture *f, gconstpointer data) {
         }
 }
 
-/* What was not committed was never there. */
+/* A volume that was not committed is not in the file. */
 static void test_uncommitted(Fixture *f, gconstpointer data) {
         _cleanup_(volumes_done) Volumes all = { 0 };
         _cleanup_(volume_freep) Volume *v = sample("x", "/var/lib/kubelet/x");
@@ -157,7 +158,7 @@ static void test_newer(Fixture *f, gconstpointer data) {
 
 /* --- files of earlier versions --- */
 
-/* Just these rows can't be read, and that many volumes can. */
+/* selvold can't read exactly these rows, and reads that many volumes. */
 static void assert_skipped(Fixture *f, const char *rows, unsigned n_volumes) {
         g_autoptr(GString) skipped = g_string_new(NULL);
         _cleanup_(volumes_done) Volumes all = { 0 };
@@ -168,7 +169,7 @@ static void assert_skipped(Fixture *f, const char *rows, unsigned n_volumes) {
         g_assert_cmpuint(volumes_count(&all), ==, n_volumes);
 }
 
-/* The columns as the file describes them, in their order, and its version. */
+/* Returns the file's own description of its columns, in their order, and its version. */
 static char *describe_columns(Fixture *f, const char *path) {
         GString *text = g_string_new(NULL);
         sqlite3_stmt *st;
@@ -194,7 +195,7 @@ static char *describe_columns(Fixture *f, const char *path) {
         return g_string_free(text, FALSE);
 }
 
-/* The rows stay, and the steps are taken once: the second time there is nothing to migrate. */
+/* The rows stay, and the steps of the migration run once. */
 static void test_version(Fixture *f, gconstpointer data) {
         make_version(f, GPOINTER_TO_INT(data), "");
         for (int i = 0; i < 2; i++) {
@@ -202,12 +203,12 @@ static void test_version(Fixture *f, gconstpointer data) {
                 g_assert_cmpint(store_get_error(f->store), ==, 0);
                 assert_sample(f, "d.example-3");
         }
-        /* And it takes what a new file takes. */
+        /* The migrated file takes volumes as a new file does. */
         put_sample(f);
         assert_sample(f, "d.example");
 }
 
-/* The tables are those of a new file, and the file as it was is kept. */
+/* The migrated tables are those of a new file, and selvold keeps the old file. */
 static void test_version_columns(Fixture *f, gconstpointer data) {
         int version = GPOINTER_TO_INT(data);
         g_autofree char *fresh = NULL, *before = NULL, *migrated = NULL, *kept = NULL,
@@ -226,8 +227,7 @@ static void test_version_columns(Fixture *f, gconstpointer data) {
         g_assert_cmpstr(fresh, ==, migrated);
 }
 
-/* The last step fails at its last column: nothing of it stays, so that it can be looked at, or set aside,
- * as it was. */
+/* The last step fails at its last column, and leaves nothing behind: a person can look at the old file. */
 static void test_version_whole(Fixture *f, gconstpointer data) {
         g_autofree char *before = NULL, *after = NULL;
 
@@ -239,7 +239,7 @@ static void test_version_whole(Fixture *f, gconstpointer data) {
         g_assert_cmpstr(before, ==, after);
 }
 
-/* What an earlier version says is checked like any other. */
+/* selvold checks rows of an earlier version like all others. */
 static void test_version_hostile(Fixture *f, gconstpointer data) {
         make_version(f, GPOINTER_TO_INT(data), "UPDATE holder SET state='held';");
         reopen(f);
@@ -254,11 +254,10 @@ static void test_second_process(Fixture *f, gconstpointer data) {
 
 typedef struct Hostile {
         const char *name, *sql;
-        const char *rows; /* that are skipped; NULL: nothing can be read */
+        const char *rows; /* selvold skips these; NULL: the file is damaged as a whole */
 } Hostile;
 
-/* Whoever can write the file can't make us believe what can't be; and that costs the row, and a volume's
- * holders with it, but nothing else. */
+/* A row that can't be true costs only itself, and a row of a volume its holders, too. */
 static void test_hostile(Fixture *f, gconstpointer data) {
         _cleanup_(volume_freep) Volume *good = sample("good", "/var/lib/kubelet/good");
         _cleanup_(volumes_done) Volumes all = { 0 };
@@ -277,7 +276,7 @@ static void test_hostile(Fixture *f, gconstpointer data) {
         g_assert_nonnull(volume_find_holder(volumes_find(&all, "good"), "/var/lib/kubelet/good"));
 }
 
-/* What can't be used is kept under another name, with what SQLite has beside it, once there is a new file. */
+/* selvold keeps a file that it can't use under another name, with SQLite's log, and makes a new file. */
 static void test_set_aside(Fixture *f, gconstpointer data) {
         static const char text[] =
                 "This is not a database, and it is long enough to be looked at as one, as SQLite's "
@@ -304,7 +303,7 @@ static void test_set_aside(Fixture *f, gconstpointer data) {
         g_assert_cmpint(store_get_error(f->store), ==, 0);
 }
 
-/* A file without one of the tables, without a version, or of another application is damaged as a whole. */
+/* A file that lacks a table or the version, or that is of another application, is damaged as a whole. */
 static void test_damaged(Fixture *f, gconstpointer data) {
         const Hostile *h = data;
 
@@ -329,13 +328,13 @@ static void test_rewrite(Fixture *f, gconstpointer data) {
         reopen(f);
         load(f, &read);
         g_assert_cmpuint(volumes_count(&read), ==, 3);
-        /* Its intent must not be on disk before it is known which mount it will be. */
+        /* The intent must not be on disk before selvold knows the identity of the mount. */
         g_assert_null(volumes_find(&read, "planned")->holders);
         g_assert_cmpint(store_get_boot_id(f->store, &boot_id), ==, 0);
         g_assert_cmpstr(boot_id, ==, "boot");
 }
 
-/* A change that the file refuses: a holder of a volume that is not there. */
+/* The file refuses a change: the volume of the holder does not exist. */
 static void test_failed(Fixture *f, gconstpointer data) {
         _cleanup_(volume_freep) Volume *second = sample("other", "/var/lib/kubelet/a");
         _cleanup_(volumes_done) Volumes all = { 0 }, read = { 0 };

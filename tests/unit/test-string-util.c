@@ -24,7 +24,7 @@ static void test_escape(void) {
                 { "\302\233"
                   "31m",
                   80, "\\xc2\\x9b31m" },                       /* CSI in one character */
-                { "\302\240", 80, "\302\240" },                /* no-break space is none */
+                { "\302\240", 80, "\302\240" },                /* a no-break space is no control character */
                 { "a\342\200\256b", 80, "a\\xe2\\x80\\xaeb" }, /* right-to-left override */
                 { "\342\200\213", 80, "\\xe2\\x80\\x8b" },     /* zero-width space */
                 { "\357\273\277", 80, "\\xef\\xbb\\xbf" },     /* byte-order mark */
@@ -34,7 +34,7 @@ static void test_escape(void) {
                 { "\342\202", 80, "\\xe2\\x82" },              /* cut off */
                 { "abcdef", 3, "abc..." },
                 { "abc", 3, "abc" },
-                { "ab€", 3, "ab..." }, /* no half characters */
+                { "ab€", 3, "ab..." }, /* a cut is between characters */
                 { "abc", 0, "..." },
                 { "\n\n\n", 1, "\\x0a..." },
         };
@@ -70,7 +70,7 @@ static void test_quote(void) {
         }
 }
 
-/* The shell makes of it what it was. */
+/* A shell reads the quoted text as the original. */
 static void test_quote_in_shell(void) {
         for (int c = 1; c < 256; c++) {
                 const char in[] = { '/', (char) c, '1', '\'', (char) c, 0 };
@@ -84,7 +84,7 @@ static void test_quote_in_shell(void) {
         }
 }
 
-/* Every byte, alone and before others, gives one line of valid text. */
+/* Any two bytes become one line of valid text. */
 static void test_escape_any_byte(void) {
         for (int a = 1; a < 256; a++)
                 for (int b = 1; b < 256; b++) {
@@ -97,11 +97,11 @@ static void test_escape_any_byte(void) {
                 }
 }
 
-/* Never more than four bytes for one, and never read beyond the limit. */
+/* One byte becomes at most four, and the function reads no byte beyond the limit. */
 static void test_escape_limit(void) {
         char in[64];
 
-        memset(in, '\001', sizeof(in)); /* without an end */
+        memset(in, '\001', sizeof(in)); /* there is no NUL */
         for (size_t max = 0; max < sizeof(in) - 1; max++) {
                 _cleanup_free_ char *escaped = string_escape(in, max);
 
@@ -141,14 +141,14 @@ static void test_utf8(void) {
                 g_assert_false(utf8_is_valid(bad[i]));
 }
 
-/* Of U+FDD0 to U+FDEF, U+FFFE and U+FFFF. */
+/* U+FDD0 to U+FDEF, U+FFFE and U+FFFF are noncharacters of three bytes. */
 static bool is_noncharacter(const char *s) {
         return (startswith(s, "\357\267") && (unsigned char) s[2] >= 0x90 && (unsigned char) s[2] <= 0xaf) ||
                streq(s, "\357\277\276") || streq(s, "\357\277\277");
 }
 
-/* Against another implementation, for all sequences of three bytes with a given first. It takes noncharacters, which sd-bus does
- * not. */
+/* GLib judges all sequences of three bytes with these first bytes in the same way, but it accepts
+ * noncharacters, which sd-bus refuses. */
 static void test_utf8_against_glib(void) {
         static const unsigned char first[] = {
                 0x7f, 0x80, 0xc1, 0xc2, 0xdf, 0xe0, 0xe1, 0xed, 0xef, 0xf0, 0xf4, 0xff

@@ -26,7 +26,7 @@ static void test_new(void) {
         Volume *v = volume_new("pvc-1");
 
         g_assert_cmpstr(v->id, ==, "pvc-1");
-        /* Lost or never known is never a reason to skip anything. */
+        /* selvold must not skip work by a mark that it does not know. */
         g_assert_cmpint(v->mark.label_state, ==, FILES_UNKNOWN);
         g_assert_cmpint(v->strategy, ==, STRATEGY_NONE);
         g_assert_cmpstr(v->context, ==, "");
@@ -54,7 +54,7 @@ static void test_holders(void) {
         volume_free(v);
 }
 
-/* G4: add, find again, find by target, remove. */
+/* G4 of kubernetes-two-pods.table: selvold finds what it has recorded. */
 static void test_volumes(void) {
         _cleanup_(volumes_done) Volumes all = { 0 };
         Volume *a, *b, *found = NULL;
@@ -82,7 +82,7 @@ static void test_volumes(void) {
         g_assert_cmpuint(volumes_count(&all), ==, 1);
 }
 
-/* The innermost target counts, of whichever volume. */
+/* The innermost target counts, whatever volume has it. */
 static void test_find_above(void) {
         _cleanup_(volumes_done) Volumes all = { 0 };
         Holder *outer = make_holder("pod-1", "/a/1", false), *inner = make_holder("pod-2", "/a/1/b", false);
@@ -176,7 +176,7 @@ static void assert_spec(const Request *q, const char *expected) {
         g_assert_cmpstr(spec, ==, expected);
 }
 
-/* In the string and in the comparison alike. */
+/* The string of a request and the comparison agree. */
 static void assert_same(const Request *a, const Request *b, bool same) {
         _cleanup_free_ char *spec_a = request_spec(a), *spec_b = request_spec(b);
 
@@ -185,7 +185,7 @@ static void assert_same(const Request *a, const Request *b, bool same) {
         g_assert_cmpint(request_equal(b, a), ==, same);
 }
 
-/* Each part counts. */
+/* Requests that differ in one part are not the same. */
 static void test_spec(gconstpointer data) {
         const Change *change = data;
         _cleanup_(request_done) Request a = make_request(), b = make_request();
@@ -195,7 +195,7 @@ static void test_spec(gconstpointer data) {
         assert_same(&a, &b, false);
 }
 
-/* No two requests that differ in where one part ends have one string. */
+/* Two requests whose parts end at different places have different strings. */
 static void test_spec_borders(void) {
         _cleanup_(request_done) Request a = make_request(), b = make_request();
 
@@ -206,14 +206,15 @@ static void test_spec_borders(void) {
         assert_same(&a, &b, false);
 }
 
-/* What earlier versions have written to the store must be found equal to the same request of today. */
+/* The string stays as earlier versions have written it to the store: the same request has to be found
+ * equal. */
 static void test_spec_stays(void) {
         _cleanup_(request_done) Request q = make_request();
 
         assert_spec(&q, "/dev/vdb ext4 rw  - :::s0:c0,c1 -1 -1 csi |ebs.csi.aws.com,pod-1");
 }
 
-/* What is said of a group counts beside a group only. */
+/* Other options for groups count only if there is a group. */
 static bool same_group(const Request *a, const Request *b) {
         if (a->fs_group == GID_NONE)
                 return b->fs_group == GID_NONE;
@@ -230,7 +231,6 @@ static void set_group(Request *q, unsigned i) {
         q->user_namespace = i / 5 / (FS_GROUP_POLICIES + 1) / (FS_GROUP_CHANGE_POLICIES + 1);
 }
 
-/* Each with each. */
 static void test_spec_groups(void) {
         const unsigned all = 5 * (FS_GROUP_POLICIES + 1) * (FS_GROUP_CHANGE_POLICIES + 1) * 2;
 
@@ -248,7 +248,7 @@ static void test_spec_groups(void) {
         }
 }
 
-/* These are in stores, too; and without a group there is no word of one. */
+/* Stores have these strings, too. Without a group the string has no word about groups. */
 static void test_spec_group_stays(void) {
         _cleanup_(request_done) Request q = make_request();
         _cleanup_free_ char *plain = request_spec(&q);
@@ -271,7 +271,7 @@ static void test_spec_group_stays(void) {
         assert_spec(&q, "/dev/vdb ext4 rw  - :::s0:c0,c1 -1 -1 csi  group=0:-1:-1|ebs.csi.aws.com,pod-1");
 }
 
-/* An empty request asks for no group, not for root's. */
+/* An empty request asks for no group; 0 would be root's group. */
 static void test_spec_group_init(void) {
         Request q = make_request();
 
@@ -301,8 +301,7 @@ static void test_mapped(void) {
         }
 }
 
-/* How a walk treats other workloads changes no answer, and how long the caller is ready to wait is not what it asks
- * for. */
+/* The speed of a walk, and the time that a caller waits, are not part of what a request asks for. */
 static void test_spec_manner(void) {
         _cleanup_(request_done) Request a = make_request(), b = make_request();
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What is said of the entries that a walk could not change. */
+/* A message names the entries that a walk could not change. */
 
 #include <string.h>
 
@@ -8,7 +8,8 @@
 #include "support/cases.h"
 #include "wire/messages.h"
 
-/* Of issues whose names have that length and more, by turns of so many causes. */
+/* Returns the message about issues whose names have at least that length, and which have these causes in
+ * turn. */
 static char *describe(size_t n_issues, size_t name_length, size_t n_causes, uint64_t failed) {
         g_autofree char *filler = g_strnfill(name_length, 'x');
         _cleanup_(walk_result_done) WalkResult w = { .counts.failed = failed };
@@ -48,7 +49,8 @@ static void test_short(void) {
         }
 }
 
-/* Whoever names files must not choose how long a message gets; what is not named is counted. */
+/* Owners of files must not make a message long by long names. The message counts the entries that it does not
+ * name. */
 static void test_bound(void) {
         static const size_t lengths[] = { 150, 199, 300, 16000 };
 
@@ -67,7 +69,7 @@ static void test_bound(void) {
                 }
 }
 
-/* A name is cut between characters. */
+/* The message cuts a name between characters. */
 static void test_characters(void) {
         char name[256];
         WalkIssue issue = { .path = name, .text = (char *) "why" };

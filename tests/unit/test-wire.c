@@ -10,7 +10,7 @@
 #include "wire/peer.h"
 #include "wire/protocol.h"
 
-/* What is said arrives as it was meant, and what nobody can have meant is refused: each end is another
+/* A message arrives as it was sent. A reader refuses values that can't be, as the sender is another
  * process. */
 
 #define CONTEXT     "system_u:object_r:container_file_t:s0:c1,c2"
@@ -20,7 +20,7 @@
 
 static sd_bus *bus;
 
-/* Messages can be made and read as long as there is something that might become a connection. */
+/* sd-bus makes and reads messages only for a bus that is about to connect. */
 static void open_bus(void) {
         int fds[2];
 
@@ -56,8 +56,8 @@ static char **make_numbers(unsigned n) {
         return l;
 }
 
-/* A good value for each member, and another one for each where there are enough. A context is also a good
- * line, and a good id of a volume. */
+/* Fills each member with a valid value, and different members with different values if there are enough. A
+ * text is a valid context, and so a valid line and a valid id of a volume. */
 static void fill(const MessageType *type, void *object, unsigned *n) {
         for (size_t i = 0; i < type->n_fields; i++) {
                 const MessageField *f = &type->fields[i];
@@ -111,7 +111,7 @@ static size_t size_of(const MessageField *f) {
         }
 }
 
-/* said: what was appended. "" is read as NULL where NULL is meant. */
+/* said was appended, and read was read. Some members are NULL where "" was sent. */
 static void assert_same(const MessageType *type, const void *said, const void *read) {
         for (size_t i = 0; i < type->n_fields; i++) {
                 const MessageField *f = &type->fields[i];
@@ -159,7 +159,8 @@ static void assert_arrives(const MessageType *type, const void *said) {
                 g_assert_cmpint(((char *) read)[i], ==, 0);
 }
 
-/* All members, and none of them; nothing that is something else. */
+/* A struct arrives with all members and with none; a reader refuses a message without a struct, or with
+ * another one. */
 static void test_type(const MessageType *type) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *none = message_new(), *other = message_new();
         g_autofree char *object = g_malloc0(type->size), *untouched = g_malloc0(type->size);
@@ -177,7 +178,7 @@ static void test_type(const MessageType *type) {
         g_assert_cmpmem(object, type->size, untouched, type->size);
 }
 
-/* Whether what is set of the members is on the wire. */
+/* Asserts that the table has all members, which are those with bytes that are not 0. */
 static void assert_complete(const MessageType *type, char *members) {
         for (size_t i = 0; i < type->n_fields; i++) {
                 const MessageField *f = &type->fields[i];
@@ -191,7 +192,7 @@ static void assert_complete(const MessageType *type, char *members) {
                         g_error("%s: the member at byte %zu is not in the table", type->signature, i);
 }
 
-/* The statement about v: which of its members are not on the wire. */
+/* The statement clears the members of v that are not sent on purpose. */
 #if __has_builtin(__builtin_clear_padding)
 #define TEST_TYPE(Type, name, statement)                    \
         G_STMT_START {                                      \
@@ -240,8 +241,7 @@ static void test_round_trip(void) {
         TEST_TYPE(OperationResult, operation_result, );
 }
 
-/* An array has as many elements as it is said to have; and each struct stands for itself, so that one can
- * be read after the other. */
+/* An array arrives with all its elements, and the struct behind it can be read, too. */
 static void test_arrays(void) {
         for (size_t n = 0; n <= 9; n++) {
                 _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = message_new();
@@ -264,7 +264,7 @@ static void test_arrays(void) {
         }
 }
 
-/* D-Bus can't carry it as it is. */
+/* D-Bus can't carry such text, so it is escaped. */
 static void test_not_utf_8(void) {
         const MountFact fact = { .target = S("/t/\xff"), .source = S("\x80"), .root = S("/\xef\xb7\x90") };
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = message_new();
@@ -277,7 +277,7 @@ static void test_not_utf_8(void) {
         g_assert_cmpstr(read.root, ==, "/\\xef\\xb7\\x90");
 }
 
-/* Context and group say nothing beside "unknown", and are not sent. */
+/* A context and a group without a state mean nothing, and are not sent. */
 static void test_mark_leftovers(void) {
         const Mark said = { .found = MARK_PRESENT, .context = S(CONTEXT), .tainted = true, .gid = 5 },
                    meant = { .found = MARK_PRESENT, .tainted = true };
@@ -289,9 +289,9 @@ static void test_mark_leftovers(void) {
         assert_same(&mark_type, &meant, &read);
 }
 
-/* --- what is refused --- */
+/* --- refusals --- */
 
-/* A good message that the statement about v has spoiled is refused. */
+/* The reader refuses a valid message that the statement about v has spoiled. */
 #define REFUSED(Type, name, statement)                                                \
         G_STMT_START {                                                                \
                 _cleanup_(sd_bus_message_unrefp) sd_bus_message *_m_ = message_new(); \
@@ -307,7 +307,7 @@ static void test_mark_leftovers(void) {
         }                                                                             \
         G_STMT_END
 
-/* A word that stands for nothing is sent as "". */
+/* A value without a word is sent as "". */
 static void test_words(void) {
         REFUSED(VerifyCall, verify_call, v.depth = VERIFY_DEPTHS);
         REFUSED(VerifyResult, verify_result, v.reset = MARK_CHANGES);
@@ -342,7 +342,7 @@ static void test_contexts(void) {
         }
 }
 
-/* What users are shown: one line, no control characters, not without end. */
+/* selvold shows such texts to users: they are one line, without control characters, and not too long. */
 static void test_lines(void) {
         g_autofree char *endless = g_strnfill(16 * 1024 + 1, 'x');
         char *const lines[] = { S("a\nb"), S("a\x1b[2J"), S("\r"), endless };
@@ -383,12 +383,12 @@ static void test_values(void) {
         REFUSED(OperationResult, operation_result, v.fingerprint.text[0] = ' ');
         REFUSED(PlanAnswer, plan_answer, v.seclabel = 2);
         REFUSED(PlanAnswer, plan_answer, v.seclabel = INT32_MIN);
-        /* Shown and not on disk, or the other way round. */
+        /* There is a group that is shown and none on disk, or the other way round. */
         REFUSED(OperationResult, operation_result, v.files.gid = GID_NONE);
         REFUSED(OperationResult, operation_result, v.files.disk_gid = GID_NONE);
 }
 
-/* More than one walk ever names, or than there can be holders. */
+/* A walk never names more, and there can't be more holders. */
 static void test_too_many(void) {
         static WalkIssue issues[WALK_ISSUES_MAX + 1];
         static Reliance reliances[16 * 1024 + 1];
@@ -404,7 +404,7 @@ static void test_too_many(void) {
         REFUSED(PlanAnswer, plan_answer, v.reliances = reliances; v.n_reliances = G_N_ELEMENTS(reliances));
 }
 
-/* The next string that nobody has read yet is this number. */
+/* The next string that the reader has not read is this number. */
 static void assert_next(sd_bus_message *m, unsigned expected) {
         const char *s;
 
@@ -412,8 +412,8 @@ static void assert_next(sd_bus_message *m, unsigned expected) {
         g_assert_cmpuint(g_ascii_strtoull(s, NULL, 10), ==, expected);
 }
 
-/* Not when all has been read: an array that fills the message would take the reader minutes, in which
- * nobody else is served. */
+/* The reader stops at the limit, and not at the end: to read an array that fills a message could take
+ * minutes, in which selvold serves nobody else. */
 static void test_ends_at_limit(void) {
         static const unsigned lengths[] = { WALK_SUBMOUNTS_MAX + 2, 5000 };
 
@@ -435,7 +435,7 @@ static void test_ends_at_limit(void) {
         }
 }
 
-/* What options of callers are read with, too. */
+/* selvold reads options of callers with this function, too. */
 static void test_strings(void) {
         static const struct {
                 unsigned n, max;
@@ -463,7 +463,7 @@ static void test_strings(void) {
         }
 }
 
-/* States that don't go together. */
+/* The reader refuses states that contradict each other. */
 static void test_marks(void) {
         static const struct {
                 const char *found, *label, *context;
@@ -488,7 +488,7 @@ static void test_marks(void) {
                 { "present", "complete", NOT_IN_FORM, 0, "unknown", 0, -EBADMSG },
                 { "present", "unknown", "", 0, "unknown", 5, -EBADMSG },
                 { "present", "unknown", "", 0, "complete", GID_NONE, -EBADMSG },
-                /* Nothing was found that could say so. */
+                /* Without a mark nothing can be known. */
                 { "absent", "complete", CONTEXT, 0, "unknown", 0, -EBADMSG },
                 { "absent", "unknown", "", 1, "unknown", 0, -EBADMSG },
                 { "unsupported", "unknown", "", 0, "complete", 5, -EBADMSG },

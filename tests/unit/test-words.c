@@ -3,7 +3,7 @@
 #include "model/volume.h"
 #include "support.h"
 
-/* The words that D-Bus, the configuration, the store and marks have for values; nothing else is one. */
+/* Values have these words on D-Bus, in the configuration, in the store and in marks, and no others. */
 
 #define CHECK(name, Type, n, ...)                                                                       \
         G_STMT_START {                                                                                  \
@@ -44,7 +44,7 @@ static void test_words(void) {
         CHECK(ownership_action, OwnershipAction, OWNERSHIP_ACTIONS, "none", "option", "skip", "map", "walk");
 }
 
-/* All of them have one; which ones is for the pages to say. */
+/* Each value has a word; test-docs.py compares the words with the manual pages. */
 #define CHECK_ALL(name, Type, n)                                             \
         G_STMT_START {                                                       \
                 for (int i = 0; i < (int) (n); i++) {                        \
