@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What the tests in Python print: TAP."""
+"""The tests in Python print TAP."""
 
 import sys
 
@@ -8,7 +8,7 @@ failed = False
 
 
 def report(name, problems):
-    """One test, which passes if there is no problem."""
+    """Prints one test, which passes if there are no problems."""
     global count, failed
     count += 1
     failed = failed or bool(problems)

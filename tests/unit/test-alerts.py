@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Each alert of monitoring/selvol.rules.yml fires when it is to, and not when all is well: promtool plays the series.
+"""Each alert of monitoring/selvol.rules.yml fires when it is to, and not when all is well: promtool plays
+the series.
 
 Prints TAP."""
 
@@ -16,8 +17,9 @@ from tap import finish, report
 
 RULES = pathlib.Path(sys.argv[1]) / "monitoring/selvol.rules.yml"
 
-# Name, alert, minute, whether it fires; and the series, a value for each minute, in promtool's notation. All have the labels
-# of a target. A dict instead of True has the labels that the alert keeps besides them.
+# A case has a name, an alert, a minute, whether the alert fires then, and series, with a value for each
+# minute in promtool's notation. All series have the labels of a target. A dict instead of True has further
+# labels of the alert.
 TARGET = {"job": "selvol", "instance": "a:1"}
 CASES = [
     ("the service goes", "SelvolDown", 20, True, {"selvol_build_info{version='1'}": "1x10 stale"}),
@@ -77,7 +79,7 @@ CASES = [
 
 
 def with_target(series):
-    """A series with the labels of the target; promtool wants double quotes."""
+    """Returns a series with the labels of the target; promtool needs double quotes."""
     name, _, labels = series.replace("'", '"').rstrip("}").partition("{")
     target = ", ".join(f'{key}="{value}"' for key, value in TARGET.items())
     return f"{name}{{{target}{', ' + labels if labels else ''}}}"
@@ -103,7 +105,7 @@ def main():
         return
     severities = dict(re.findall(r"- alert: (\w+)$.*?severity: (\w+)", RULES.read_text(), flags=re.M | re.S))
     for alert in severities:
-        # One that can't fire, or can't but fire, is of no use.
+        # An alert that never fires, or always, is of no use.
         outcomes = {bool(fires) for _, name, _, fires, _ in CASES if name == alert}
         report(f"{alert} has a case of each kind", [] if len(outcomes) == 2 else [f"{len(outcomes)} kinds"])
     with tempfile.TemporaryDirectory() as directory:

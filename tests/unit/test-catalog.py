@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Every kind of event in src/wire/message-ids.h has an entry in the journal catalog, and the other way round.
+"""Every kind of event in src/wire/message-ids.h has an entry in the journal catalog, and every entry is
+about one.
 
 Prints TAP."""
 
@@ -17,7 +18,7 @@ catalog = (root / "units/selvol.catalog").read_text()
 
 
 def parse_entries(text):
-    """The entries as (id, headers, body)."""
+    """Yields the entries as (id, headers, body)."""
     for part in re.split(r"^-- ", text, flags=re.M)[1:]:
         head, _, body = part.partition("\n\n")
         lines = head.splitlines()
@@ -28,7 +29,7 @@ macros = re.findall(r'^#define (MESSAGE_\w+)\s+"([^"]*)"', header, flags=re.M)
 entries = list(parse_entries(catalog))
 ids = {value for _, value in macros}
 entry_ids = [entry[0] for entry in entries]
-# The fields that some record has, whoever writes it.
+# Records have these fields.
 logged = set()
 for path in root.glob("src/*/*.[ch]"):
     logged.update(re.findall(r'"(SELVOL_[A-Z_]+)"', path.read_text()))

@@ -15,7 +15,7 @@ root = pathlib.Path(sys.argv[1])
 dashboard = json.loads((root / "monitoring/selvol-dashboard.json").read_text())
 panels = dashboard["panels"]
 
-# Grafana has no default for some of them: without showLegend there is no legend.
+# Grafana has no default for some of these: without showLegend there is no legend.
 OPTIONS = {
     "stat": {"reduceOptions", "orientation", "textMode", "colorMode", "graphMode"},
     "timeseries": {"legend", "tooltip"},

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The man pages name everything there is, and nothing else: the D-Bus interface, options, results, errors, reasons,
-settings, options of the command line, journal fields, polkit actions. HACKING.md names the folders of src/ and
-integration/.
+"""The man pages name all that exists, and nothing else: the D-Bus interface, options, results, errors,
+reasons, settings, options of the command line, journal fields, polkit actions. HACKING.md names the
+folders of src/ and integration/.
 
 Prints TAP."""
 
@@ -23,13 +23,13 @@ def read(path):
 
 
 def check(name, wanted, text):
-    """Each word is in the text."""
+    """Reports the words that are not in the text."""
     missing = [w for w in wanted if not re.search(rf"(?<![\w-]){re.escape(w)}(?!\w)", text)]
     report(name, [f"{word} is not documented" for word in missing] if wanted else ["nothing was found"])
 
 
 def compare(name, wanted, documented):
-    """Both have the same words."""
+    """Reports the words that only one of both has."""
     wanted, documented = set(wanted), set(documented)
     report(name, [f"{word} is not documented" for word in sorted(wanted - documented)] +
            [f"{word} does not exist" for word in sorted(documented - wanted)] +
@@ -37,13 +37,13 @@ def compare(name, wanted, documented):
 
 
 def section(text, title):
-    """What is below a heading, to the next one of the same kind."""
+    """Returns the text below a heading, up to the next heading of the same kind."""
     body = re.split(rf"^{re.escape(title)}\n=+\n", text, flags=re.M)[1]
     return re.split(r"^[^\n]+\n=+\n", body, flags=re.M)[0]
 
 
 def table_names(text, name):
-    """The words of a table that DEFINE_STRING_TABLE() makes functions of."""
+    """Returns the words of a table for DEFINE_STRING_TABLE()."""
     return re.findall(r'\] = "([^"]+)"', re.search(rf"{name}_table\[\w+\] = \{{(.*?)\}};", text, flags=re.S)[1])
 
 
@@ -70,7 +70,7 @@ check("org.selvol1(5): signals", [f"{s.get('name')}({arguments(s, 'out')})"
 errors = re.findall(r'\[FAILURE_\w+\] = "(\w+)"', read("src/model/failure.c"))
 compare("org.selvol1(5): errors", [e for e in errors if e != "None"],
         re.findall(r"^(\w+)$\n    ", section(page, "ERRORS"), flags=re.M))
-# Each with what a plugin does, and the status of gRPC.
+# The page has the reaction of a plugin, and the status of gRPC, for each error.
 compare("selvol-integration(7): errors", [e for e in errors if e != "None"],
         re.findall(r"^(\w+) \(\*(?:wait|repeat|report)\*, [A-Z_]+\)$\n    ", read("docs/selvol-integration.7.rst"), flags=re.M))
 
@@ -80,7 +80,7 @@ answers = subprocess.run(["bash", "-c", script, "bash", *statuses], cwd=root, ca
 compare("docs/examples/csi-node.bash: status of each error", [f"{e} {s}" for e, s in zip(statuses, answers)],
         [f"{e} {s}" for e, s in statuses.items()])
 
-# An option's methods by their letters, in the order in which the page explains them.
+# A letter stands for each method of an option, in the order in which the page explains them.
 letters = {"METHOD_MOUNT": "M", "METHOD_ADOPT": "A", "METHOD_RELABEL": "R", "METHOD_OWNERSHIP": "O",
            "METHOD_UNMOUNT": "U", "METHOD_VERIFY": "V", "METHODS_ALL": "MAROUV"}
 source = read("src/wire/option-table.c")
@@ -133,7 +133,8 @@ compare("selvolctl(1): synopsis", [f"| **selvolctl** [OPTIONS...] **{name}**{usa
 compare("selvolctl(1): verbs", [usage + (f", {alias}{usage[len(name):]}" if alias else "") for name, usage, alias in verbs],
         re.findall(r"^([a-z]+(?:,? [\[A-Za-z].*)?)$\n    ", section(manual, "VERBS"), flags=re.M))
 
-# Those of MountVolume that have no name of mount(8)'s, those of mount(8), and the helper's own.
+# The page has options of MountVolume without a name in mount(8), options of mount(8), and options of the
+# helper itself.
 names = {name for _, _, methods, name in options if any("M" in letters[m] for m in methods.split(" | "))} - {"user", "options"}
 names |= set(re.findall(r'"(\w+)"', re.search(r"names\[\] = \{(.*?)\};", read("integration/mount-helper/mount-request.c"), flags=re.S)[1]))
 compare("mount.selvol(8): options", names | {"volume", "ro", "rw", "remount", "x-*", "X-*"}, [
@@ -164,7 +165,8 @@ compare("HACKING.md: folders", [f"{folder}: {' '.join(sorted(may_use[folder])) o
 ])
 
 def tests_of(cell):
-    """The files that a row of SECURITY.md says it is tested in, and what there is not."""
+    """Returns the files that a row of SECURITY.md names as its tests, and a problem for each that does not
+    exist."""
     found, missing = [], []
     for name in re.findall(r"`([^`]+)`", cell):
         if re.match(r"tools/|src/|units/", name):

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The arrows between the folders of src/ and integration/ point one way, there are no circles of files within a folder, and each outside
-library is used in one place. A function that is used in one file is static.
+"""Folders of src/ and integration/ include each other in one direction only, files of a folder are in no
+circle, and each outside library is used in one place. A function that is used in one file is static.
 
-Judged by the #include lines, and within a folder by the names of functions. Prints TAP; the first tests show that the
-judge notices what it is to notice."""
+The judge reads #include lines, and within a folder names of functions. Prints TAP; the first tests show
+that the judge notices mistakes."""
 
 import pathlib
 import re
@@ -13,7 +13,7 @@ from collections import Counter
 
 from tap import finish, report
 
-# Folder: what it may include of our own. A folder may always include itself.
+# Each folder may include these folders of ours, and itself.
 MAY_USE = {
     "basic": set(),
     "model": {"basic"},
@@ -36,7 +36,7 @@ MAY_USE = {
     "ctl": {"client", "mount", "wire", "model", "basic"},
 }
 
-# Header of a library: the folders that may include it. The first that matches counts.
+# These folders may include the headers of a library. The first pattern that matches counts.
 LIBRARIES = [
     (r"systemd/sd-journal\.h", {"basic", "ctl"}),
     (r"systemd/.*", {"wire", "state", "job", "api", "daemon", "metrics", "worker", "client", "ctl", "mount-helper",
@@ -53,8 +53,8 @@ LIBRARIES = [
     (r"glib.*|gio/.*", set()),
 ]
 
-# What is talked about and what is decided is pure: it neither looks at the system nor at the clock.
-# <sys/stat.h> is there for the bits of a mode, not for its functions.
+# These folders are pure: they look neither at the system nor at the clock. They use <sys/stat.h> for the bits
+# of a mode, not for its functions.
 PURE = {"model", "plan"}
 PURE_HEADERS = {"fcntl.h", "unistd.h", "dirent.h", "sys/socket.h", "sys/mount.h", "sys/xattr.h"}
 PURE_CALLS = {"time", "clock_gettime", "gettimeofday", "open", "openat", "fopen", "getenv", "stat", "lstat", "fstat",
@@ -69,7 +69,7 @@ def without_comments_and_strings(text):
 
 
 def judge(name, text):
-    """What is wrong with a file, given its path below src/ or integration/."""
+    """Returns the mistakes of a file, whose name is the path below src/ or integration/."""
     folder = name.split("/")[0]
     wrong = []
     if folder not in MAY_USE:
@@ -100,12 +100,13 @@ def judge(name, text):
     return wrong
 
 
-# A function that other files can call, at its beginning in column 0.
+# The definition of a function that other files can call begins in column 0.
 DEFINITION = re.compile(r"^(?!(?:_Noreturn )?static\b|typedef\b|extern\b)[A-Za-z_][\w \t*]*?\b(\w+)\([^;{}]*\)\s*\{", re.M)
 
 
 def find_uses(files):
-    """What the files of a folder, {name below src/ or integration/: text}, use of each other. A file is a .c with the .h of its name."""
+    """Returns which files of a folder, {name below src/ or integration/: text}, use each other. A .c and
+    the .h of its name are one file."""
     def unit(name):
         return name.rsplit(".", 1)[0]
 
@@ -120,7 +121,7 @@ def find_uses(files):
 
 
 def find_circles(files):
-    """The circles that files of one folder are in, as sorted lists of names."""
+    """Returns the circles of files of one folder, as sorted lists of names."""
     uses = find_uses(files)
     reached = {}
     for name in uses:
@@ -135,7 +136,7 @@ def find_circles(files):
     return sorted(list(circle) for circle in circles)
 
 
-# Tests, and the functions that they alone call: a slower ring alone would show otherwise what these do.
+# Only these tests call these functions; otherwise only a slower ring would test them.
 FOR_TESTS = {
     "unit/test-container-contexts.c": ["container_contexts_parse"],
     "unit/test-doctor.c": ["denial_parse"],
@@ -147,7 +148,8 @@ FOR_TESTS = {
 
 
 def find_private(files):
-    """Functions that no other file uses, though they are not static. A header that declares one does not use it, macros may."""
+    """Returns functions that are not static, and that no other file uses. A header that declares a
+    function does not use it, but macros may."""
     codes = {name: without_comments_and_strings(text) for name, text in files.items()}
     words = {name: Counter(re.findall(r"\w+", code)) for name, code in codes.items()}
     used = Counter(word for name, all in words.items() for word, n in all.items() if name.endswith(".c") or n > 1)

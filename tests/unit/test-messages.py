@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""docs/messages.txt has every text that users meet, to be read as a whole in a review.
+"""docs/messages.txt has every text that users meet, so that a reviewer can read all texts.
 
     tests/unit/test-messages.py . --update
 
-writes it anew. Without --update it is compared, and the result printed as TAP.
+writes it anew. Without --update the program compares the file, and prints the result as TAP.
 
-A text is whatever has words in it, wherever it is in the sources: so nobody has to add a new kind of message here. What
-users don't meet is left out: debug messages, SQL and comments."""
+A string of the sources that has words is a text: so nobody has to add a new kind of message here. Debug
+messages, SQL and comments are left out, as users don't meet them."""
 
 import pathlib
 import re
@@ -20,14 +20,14 @@ root = pathlib.Path(sys.argv[1])
 update = sys.argv[2:] == ["--update"]
 page = root / "docs/messages.txt"
 
-# In the order in which a request meets them.
+# The folders have the order in which a request meets them.
 FOLDERS = ["api", "model", "plan", "job", "state", "store", "daemon", "worker", "mount", "label", "tree", "wire", "basic",
            "client", "ctl", "metrics"]
 
 NOT_MET = r'\b(?:log_debug|assert|db_execute|db_query)\((?:[^"();]|"(?:[^"\\]|\\.)*"|\([^()]*\))*\)'
 COMMENT = r"/\*.*?\*/|//[^\n]*"
 LITERAL = r'"(?:[^"\\\n]|\\.)*"'
-# Literals side by side are one, with the macros among them.
+# Adjacent literals, and the macros among them, are one text.
 MACRO = r"[A-Z]\w+"
 TEXT = rf"{LITERAL}(?:\s*(?:{MACRO}\s*)?{LITERAL})*(?:\s*{MACRO}\b)?"
 SQL = r"^(?:SELECT|INSERT|UPDATE|DELETE|CREATE|DROP|ALTER|PRAGMA|BEGIN|VACUUM)\b|\b(?:NOT NULL|PRIMARY KEY|STRICT|WHERE|FROM \w+ WHERE)\b"
@@ -38,7 +38,7 @@ def is_text(s):
 
 
 def read_macros():
-    """What stands for a literal."""
+    """Yields the macros that stand for a literal."""
     for folder in ["src", "integration"]:
         for path in (root / folder).glob("*/*.[ch]"):
             yield from re.findall(rf"^#define ({MACRO})(?:\s|\\\n)+({LITERAL})$", path.read_text(), flags=re.M)
@@ -119,7 +119,7 @@ if update:
 missing = sorted({p.name for p in (root / "src").iterdir() if p.is_dir()} ^ set(FOLDERS))
 now = page.read_text() if page.exists() else ""
 report("all folders are looked at", missing)
-# An option stands in double quotes in the texts of the service, and clients replace it: client/client-call.c. "NAME="
+# The texts of the service have options in double quotes, which clients replace (client/client-call.c). "NAME="
 # without quotes is a setting.
 options = re.findall(r'\[OPTION_\w+\] = \{\s*"(\w+)"', (root / "src/wire/option-table.c").read_text())
 compound = "|".join(o for o in options if re.search("[A-Z]", o[1:]))

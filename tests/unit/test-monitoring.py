@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What is written about metrics, compared with those that there are: selvol-metrics(7), alert rules, the dashboard.
+"""selvol-metrics(7), the alert rules and the dashboard are compared with the metrics.
 
 The first argument is print-metrics, which prints all series. Prints TAP."""
 
@@ -15,13 +15,13 @@ from tap import finish, report
 
 root = pathlib.Path(sys.argv[2])
 
-# Labels that can have any value, and those whose values other pages explain.
+# The first labels can have any value; other pages explain the values of the second.
 OPEN = {"version", "volume_plugin", "plugin_name"}
 ELSEWHERE = OPEN | {"reason", "error"}
 
 
 def read_metrics(text):
-    """{name: (type, {label: values})}, of the names that samples have; le is none of ours."""
+    """Returns {name: (type, {label: values})}; le is a label of Prometheus."""
     kinds = dict(re.findall(r"^# TYPE (\w+) (\w+)$", text, flags=re.M))
     labels = {name: {} for name in kinds}
     for name, inside in re.findall(r"^(\w+)(?:\{(.*)\})? \S+$", text, flags=re.M):
@@ -33,7 +33,7 @@ def read_metrics(text):
 
 
 def read_page(text):
-    """The same, as the page has it."""
+    """Returns the same for the metrics of the page."""
     described = {}
     for name, kind, names, body in re.findall(r"^\*(selvol_\w+)\* \((\w+)(?:: ([^)]*))?\)\n((?:    .*\n)+)", text, flags=re.M):
         labels = {}
@@ -64,7 +64,7 @@ for name in sorted(metrics.keys() & described.keys()):
     report(f"selvol-metrics(7): {name}", problems)
 
 def check_expression(text):
-    """What it selects that does not exist."""
+    """Returns the metrics, labels and values in an expression that do not exist."""
     wrong = []
     for name, inside in re.findall(r"(\w*selvol_\w+)(?:\{(.*?)\})?", text):
         kind, labels = metrics.get(name, metrics.get(re.sub(r"_(bucket|sum|count)$", "", name), (None, {})))
@@ -100,7 +100,7 @@ report("selvol-metrics(7) explains alerts that exist",
 
 
 def check_legend(target):
-    """The labels that it names and the query doesn't leave."""
+    """Returns the labels in the legend of a query that the query drops."""
     groups = re.findall(r"\bby \(([^)]*)\)", target["expr"])
     if groups:
         left = set(re.split(r", *", groups[0]))
@@ -121,7 +121,7 @@ shown = {re.sub(r"_bucket$", "", name) for text in expressions for name in re.fi
 report("the dashboard shows each metric", [f"{name} is on no panel" for name in sorted(metrics.keys() - shown)])
 
 if shutil.which("promtool"):
-    # As recording rules promtool parses them.
+    # promtool parses expressions only in rules.
     texts = [text.replace("$__rate_interval", "5m") for text in expressions]
     document = {"groups": [{"name": "a", "rules": [{"record": f"r{n}", "expr": text} for n, text in enumerate(texts)]}]}
     done = subprocess.run(["promtool", "check", "rules", "--lint=none", "/dev/stdin"], input=json.dumps(document), capture_output=True,

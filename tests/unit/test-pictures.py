@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The pictures of docs are those of the data beside them, the panels are those of the dashboard, and README has the times of its plot.
+"""The pictures of docs show the data beside them and the panels of the dashboard, and README has the times
+of its plot.
 
 Prints TAP."""
 
@@ -33,7 +34,7 @@ def check_drawing(picture, *command):
 check_drawing("docs/files-growth.svg", "tests/bench/plot", "docs/files-growth.json")
 check_drawing("docs/dashboard.svg", "tests/vm/pictures/draw", DASHBOARD, "docs/dashboard.json")
 
-# What was asked in the run, and what the dashboard asks now.
+# The run of the pictures has made queries, which must be those that the dashboard makes now.
 panels = [panel for panel in json.loads((root / DASHBOARD).read_text())["panels"] if panel["type"] != "row"]
 wanted = [(panel["id"], panel["title"], target["expr"], target["legendFormat"]) for panel in panels for target in panel["targets"]]
 answers = [json.loads(line) for line in (root / "docs/dashboard.json").read_text().splitlines()[1:]]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The policy module that selvol-integration(7) shows to those who call selvold compiles, with the command that is shown."""
+"""The policy module in selvol-integration(7) compiles with the command there."""
 
 import pathlib
 import re
@@ -16,10 +16,11 @@ PAGE = (ROOT / "docs/selvol-integration.7.rst").read_text()
 
 
 def build(source):
-    """What the command prints if it fails."""
+    """Returns the lines that the command prints if it fails."""
     command = re.search(r"^    (make .* agent_selvol\.pp)$", PAGE, re.M)[1]
     with tempfile.TemporaryDirectory() as directory:
-        # It is installed beside the policy's own; here a module finds only the interfaces with its own name.
+        # An installation has the interface beside those of the policy; here a module finds only the one with
+        # its own name.
         shutil.copy(ROOT / "selinux/selvol.if", pathlib.Path(directory) / "agent_selvol.if")
         (pathlib.Path(directory) / "agent_selvol.te").write_text(source)
         made = subprocess.run(command.split(), cwd=directory, capture_output=True, text=True)

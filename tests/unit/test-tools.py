@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What the scripts in tools/ do with --help, and with arguments that are wrong: nothing else. Prints TAP."""
+"""With --help, and with wrong arguments, the scripts in tools/ only print texts. Prints TAP."""
 
 import pathlib
 import subprocess
@@ -10,7 +10,7 @@ from tap import finish, report
 
 TOP = pathlib.Path(sys.argv[1])
 
-# Arguments that are refused before anything is done, and what of them the sentence names.
+# Scripts refuse these arguments before they do anything, with a sentence that has the word.
 REFUSED = {
     "bench": [([], ""), (["nonsense"], "nonsense"), (["--nonsense"], "--nonsense")],
     "build": [(["--nonsense"], "--nonsense")],
@@ -54,7 +54,7 @@ for tool, cases in REFUSED.items():
         report(" ".join([tool, *arguments]), judge_refusal(named, run(tool, arguments)))
 for arguments, named in (["nonsense"], "nonsense"), (["enforcing/99"], "enforcing/99"), (["-s", "nonsense"], "nonsense"):
     report(" ".join(["run-all", *arguments]), judge_refusal(named, run("../tests/vm/run-all", arguments)))
-# It takes each name that it prints of a failure.
+# run-all takes each name that it prints after a failure.
 files = ["/".join(path.parts[-2:]) for path in (TOP / "tests/vm").glob("[a-z]*/[0-9]*.bash")]
 report("run-all with each file", run("../tests/vm/run-all", ["--list", *files]).stderr.splitlines())
 finish()

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The worker's unit gives it no mount namespace of its own: what it mounts there would never reach the host. Nor does it
-take from it what it needs. Both units treat an error in the configuration as they should.
+"""The worker's unit gives the worker no mount namespace of its own, in which its mounts would never reach
+the host, and takes away nothing that the worker needs. Both units react to an error in the configuration.
 
-The list is that of exec_needs_mount_namespace() in systemd 252, with what later versions have added."""
+The list is that of exec_needs_mount_namespace() in systemd 252, with the additions of later versions."""
 
 import pathlib
 import re
@@ -13,9 +13,10 @@ from tap import finish, report
 
 OFF = {"", "no", "false", "off", "0", "n", "f"}
 
-# Directives that make a mount namespace whatever their value, but for an empty one, which always resets: RootImage= to the names of
-# old, ReadWriteDirectories= and the like. Those that don't if they are off: PrivateNetwork= since 254; PrivateUsers= is a user
-# namespace, in which nothing of the host can be mounted.
+# The directives of ALWAYS make a mount namespace with any value; an empty value resets a directive.
+# ReadWriteDirectories= and the like are old names. The directives of UNLESS_OFF make none if they are off;
+# PrivateNetwork= does so since 254, and PrivateUsers= makes a user namespace, which can't mount anything of
+# the host.
 ALWAYS = """
     RootImage RootDirectory RootDirectoryFileDescriptor RootHash ReadWritePaths ReadOnlyPaths InaccessiblePaths
     ReadWriteDirectories ReadOnlyDirectories InaccessibleDirectories ExecPaths NoExecPaths BindPaths
@@ -30,7 +31,7 @@ UNLESS_OFF = """
 NAMESPACE = {**dict.fromkeys(ALWAYS.split(), set()), **dict.fromkeys(UNLESS_OFF.split(), OFF),
              "MountFlags": {"shared"}, "ProtectProc": {"default"}, "ProcSubset": {"all"}}
 
-# The one that the worker stages in, and the one whose ids an idmapped mount has.
+# The worker stages mounts in a mount namespace, and an idmapped mount has the ids of a user namespace.
 NAMESPACES_NEEDED = {"mnt", "user"}
 CAPABILITIES_NEEDED = {
     "CAP_SYS_ADMIN", "CAP_SYS_CHROOT", "CAP_DAC_OVERRIDE", "CAP_DAC_READ_SEARCH", "CAP_FOWNER",
@@ -42,7 +43,7 @@ DIRECTORIES = re.compile(r"(Runtime|State|Cache|Logs|Configuration)Directory")
 
 
 def settings(text):
-    """The Key=Value lines of [Service], continuation lines joined."""
+    """Yields the key and value of each line of [Service], with continuation lines joined."""
     section = None
     for line in re.sub(r"\\\n", " ", text).splitlines():
         line = line.strip()
@@ -74,7 +75,7 @@ def judge(text):
             wrong.append(f"{key}={value} creates a mount namespace")
         if key == "LimitNOFILE":
             soft, _, hard = value.partition(":")
-            # select(2) in mount helpers; and what a hostile tree may have the kernel keep.
+            # Mount helpers may use select(2), and a hostile tree must not make the kernel keep too much.
             if soft != "1024" or not hard.isdecimal() or not 8192 <= int(hard) <= 65536:
                 wrong.append(f"{key}={value} is not 1024 and, for deep trees, at most 65536")
         if key == "RestrictNamespaces":
@@ -87,12 +88,12 @@ def judge(text):
 
 
 def limits_its_load(text):
-    """A walk gives way to others: less than the default of 100."""
+    """Returns whether walks give way to others, by weights below the default of 100."""
     weights = {key: value for key, value in settings(text) if key in {"CPUWeight", "IOWeight"}}
     return len(weights) == 2 and all(value.isdecimal() and 1 <= int(value) < 100 for value in weights.values())
 
 
-# What the units must have. 78 is the exit status for an error in the configuration.
+# The units must have these lines. 78 is the exit status for an error in the configuration.
 CONFIG = ["ExecReload=kill -HUP $MAINPID", "ExecReload=@libexecdir@/selvold --check-config",
           "RestartPreventExitStatus=78"]
 NEEDED = {
@@ -111,40 +112,29 @@ NEEDED = {
 
 
 def self_test():
-    """Every entry of the list is noticed, and nothing else."""
+    """Returns (name, passed) for tests that the judge notices every entry of the list, and nothing else."""
     tests = []
     for key, harmless in NAMESPACE.items():
         tests.append((f"{key}=yes is noticed", bool(judge(f"[Service]\n{key}=yes\n"))))
         for value in sorted(harmless):
             tests.append((f"{key}={value or '(empty)'} is harmless", not judge(f"[Service]\n{key}={value}\n")))
+    noticed = ["ProtectSystem=strict", "ProtectProc=invisible", "PrivateTmp=disconnected", "MountFlags=slave",
+               "StateDirectory=a:b:ro", "RestrictNamespaces=yes", "RestrictNamespaces=mnt",
+               "RestrictNamespaces=~net user", "CapabilityBoundingSet=CAP_SYS_ADMIN",
+               "CapabilityBoundingSet=~CAP_CHOWN", "LimitNOFILE=524288", "LimitNOFILE=1024:524288"]
+    harmless = ["StateDirectory=a", "RestrictNamespaces=~net", "RestrictNamespaces=no", "RestrictNamespaces=mnt user",
+                "CapabilityBoundingSet=" + " ".join(sorted(CAPABILITIES_NEEDED)), "LimitNOFILE=1024:65536",
+                "NoNewPrivileges=yes\nSystemCallFilter=@mount\nProtectClock=yes\nDevicePolicy=closed\nMemoryDenyWriteExecute=yes"]
+    tests += [(f"{line} is noticed", bool(judge(f"[Service]\n{line}\n"))) for line in noticed]
+    tests += [(f"{line} is harmless".replace("\n", " "), not judge(f"[Service]\n{line}\n")) for line in harmless]
     tests += [
-        ("ProtectSystem=strict is noticed", bool(judge("[Service]\nProtectSystem=strict\n"))),
-        ("ProtectProc=invisible is noticed", bool(judge("[Service]\n ProtectProc = invisible\n"))),
-        ("PrivateTmp=disconnected is noticed", bool(judge("[Service]\nPrivateTmp=disconnected\n"))),
-        ("MountFlags=slave is noticed", bool(judge("[Service]\nMountFlags=slave\n"))),
-        ("StateDirectory=a:b:ro is noticed", bool(judge("[Service]\nStateDirectory=a:b:ro\n"))),
-        ("StateDirectory=a is harmless", not judge("[Service]\nStateDirectory=a\n")),
+        ("blanks are ignored", bool(judge("[Service]\n ProtectProc = invisible\n"))),
         ("a continued line is read", bool(judge("[Service]\nBindPaths= \\\n  /a:/b\n"))),
         ("a comment is harmless", not judge("[Service]\n# PrivateTmp=yes\n;PrivateTmp=yes\n")),
         ("another section is harmless", not judge("[Unit]\nPrivateTmp=yes\n")),
-        ("RestrictNamespaces=yes is noticed", bool(judge("[Service]\nRestrictNamespaces=yes\n"))),
-        ("RestrictNamespaces=mnt is noticed", bool(judge("[Service]\nRestrictNamespaces=mnt\n"))),
-        ("RestrictNamespaces=~user is noticed", bool(judge("[Service]\nRestrictNamespaces=~net user\n"))),
-        ("RestrictNamespaces=~net is harmless", not judge("[Service]\nRestrictNamespaces=~net\n")),
-        ("RestrictNamespaces=no is harmless", not judge("[Service]\nRestrictNamespaces=no\n")),
-        ("RestrictNamespaces=mnt user is harmless", not judge("[Service]\nRestrictNamespaces=mnt user\n")),
-        ("a missing capability is noticed", bool(judge("[Service]\nCapabilityBoundingSet=CAP_SYS_ADMIN\n"))),
-        ("a capability taken is noticed", bool(judge("[Service]\nCapabilityBoundingSet=~CAP_CHOWN\n"))),
-        ("all capabilities are harmless", not judge("[Service]\nCapabilityBoundingSet="
-                                                    + " ".join(sorted(CAPABILITIES_NEEDED)) + "\n")),
-        ("LimitNOFILE=524288 is noticed", bool(judge("[Service]\nLimitNOFILE=524288\n"))),
-        ("LimitNOFILE=1024:524288 is noticed", bool(judge("[Service]\nLimitNOFILE=1024:524288\n"))),
-        ("LimitNOFILE=1024:65536 is harmless", not judge("[Service]\nLimitNOFILE=1024:65536\n")),
         ("weights are noticed", limits_its_load("[Service]\nCPUWeight=50\nIOWeight=50\n")),
         ("missing weights are noticed", not limits_its_load("[Service]\nCPUWeight=50\n")),
         ("high weights are noticed", not limits_its_load("[Service]\nCPUWeight=50\nIOWeight=100\n")),
-        ("safe hardening is harmless", not judge("[Service]\nNoNewPrivileges=yes\nSystemCallFilter=@mount\n"
-                                                 "ProtectClock=yes\nDevicePolicy=closed\nMemoryDenyWriteExecute=yes\n")),
     ]
     return tests
 
