@@ -90,27 +90,6 @@ static void test_killed(Fixture *f, gconstpointer data) {
 
 /* --- a file system that can't be written --- */
 
-/* selvold reads the file, with its log or without, whatever its version, and writes it as soon as that is
- * possible. */
-static void assert_read_and_rewritten(Fixture *f, int error) {
-        _cleanup_(volumes_done) Volumes all = { 0 }, read = { 0 };
-
-        g_assert_cmpint(store_open(f->path, &f->schema, &f->store), ==, 0);
-        g_assert_cmpint(store_get_error(f->store), ==, error);
-        load(f, &all);
-        g_assert_nonnull(volumes_find_target(&all, "/var/lib/kubelet/a", NULL));
-        g_assert_cmpint(write_anew(f, &all), ==, error);
-        if (error == -EROFS)
-                disk_mount(f->directory, MS_REMOUNT);
-        else
-                disk_make_room(f->directory);
-        g_assert_cmpint(write_anew(f, &all), ==, 0);
-        reopen(f);
-        g_assert_cmpint(store_get_error(f->store), ==, 0);
-        load(f, &read);
-        g_assert_nonnull(volumes_find_target(&read, "/var/lib/kubelet/a", NULL));
-}
-
 static bool has_mounts(void) {
         if (!private_mounts)
                 g_test_skip("no mount namespace of our own");
@@ -123,49 +102,69 @@ static bool has_small_disk(Fixture *f) {
         return private_mounts;
 }
 
-static void test_read_only(Fixture *f, gconstpointer data) {
-        if (!has_small_disk(f))
-                return;
-        put_sample(f);
-        f->store = store_close(f->store);
-        disk_mount(f->directory, MS_REMOUNT | MS_RDONLY);
-        assert_read_and_rewritten(f, -EROFS);
-}
+typedef struct Unwritable {
+        const char *name;
+        int error;
+        int version; /* 0: the file is of this version */
+        bool log;    /* a killed process has left some rows in the log alone */
+} Unwritable;
 
-/* A killed process has left some rows in the log alone. */
-static void test_read_only_log(Fixture *f, gconstpointer data) {
+static const Unwritable unwritables[] = {
+        { "read-only", -EROFS },
+        { "read-only/log", -EROFS, .log = true },
+        { "read-only/version", -EROFS, .version = 1 },
+        { "full/version", -ENOSPC, .version = 2 },
+};
+
+/* Closes the store, which then has the same files as after a kill. */
+static void close_with_log(Fixture *f) {
         g_autofree char *wal = g_strconcat(f->path, "-wal", NULL), *file_text = NULL, *wal_text = NULL;
         gsize file_size, wal_size;
 
-        if (!has_small_disk(f))
-                return;
-        put_sample(f);
         g_assert_true(g_file_get_contents(f->path, &file_text, &file_size, NULL));
         g_assert_true(g_file_get_contents(wal, &wal_text, &wal_size, NULL));
         f->store = store_close(f->store);
         g_assert_true(g_file_set_contents(f->path, file_text, (gssize) file_size, NULL));
         g_assert_true(g_file_set_contents(wal, wal_text, (gssize) wal_size, NULL));
-        disk_mount(f->directory, MS_REMOUNT | MS_RDONLY);
-        assert_read_and_rewritten(f, -EROFS);
 }
 
-static void test_read_only_version(Fixture *f, gconstpointer data) {
+/* selvold reads the file, with its log or without, whatever its version, and writes it as soon as that is
+ * possible. */
+static void test_unwritable(Fixture *f, gconstpointer data) {
+        const Unwritable *u = data;
+        const bool read_only = u->error == -EROFS;
+        _cleanup_(volumes_done) Volumes all = { 0 }, read = { 0 };
         g_autofree char *copy = g_strconcat(f->path, ".version-1", NULL);
 
         if (!has_small_disk(f))
                 return;
-        make_version(f, 1, "");
-        disk_mount(f->directory, MS_REMOUNT | MS_RDONLY);
-        assert_read_and_rewritten(f, -EROFS);
-        g_assert_true(g_file_test(copy, G_FILE_TEST_EXISTS));
-}
+        if (u->version > 0)
+                make_version(f, u->version, "");
+        else
+                put_sample(f);
+        if (u->log)
+                close_with_log(f);
+        f->store = store_close(f->store);
+        if (read_only)
+                disk_mount(f->directory, MS_REMOUNT | MS_RDONLY);
+        else
+                disk_fill(f->directory);
 
-static void test_full_version(Fixture *f, gconstpointer data) {
-        if (!has_small_disk(f))
-                return;
-        make_version(f, 2, "");
-        disk_fill(f->directory);
-        assert_read_and_rewritten(f, -ENOSPC);
+        g_assert_cmpint(store_open(f->path, &f->schema, &f->store), ==, 0);
+        g_assert_cmpint(store_get_error(f->store), ==, u->error);
+        load(f, &all);
+        g_assert_nonnull(volumes_find_target(&all, "/var/lib/kubelet/a", NULL));
+        g_assert_cmpint(write_anew(f, &all), ==, u->error);
+        if (read_only)
+                disk_mount(f->directory, MS_REMOUNT);
+        else
+                disk_make_room(f->directory);
+        g_assert_cmpint(write_anew(f, &all), ==, 0);
+        reopen(f);
+        g_assert_cmpint(store_get_error(f->store), ==, 0);
+        load(f, &read);
+        g_assert_nonnull(volumes_find_target(&read, "/var/lib/kubelet/a", NULL));
+        g_assert_cmpint(g_file_test(copy, G_FILE_TEST_EXISTS), ==, u->version == 1);
 }
 
 /* There is no file yet. */
@@ -208,13 +207,9 @@ static void test_full(Fixture *f, gconstpointer data) {
 
 void add_tests(void) {
         private_mounts = namespace_try();
-#define ADD(name, data, function) \
-        g_test_add("/store-disk/" name, Fixture, data, store_set_up, function, store_tear_down)
-        ADD("killed", NULL, test_killed);
-        ADD("read-only", NULL, test_read_only);
-        ADD("read-only/log", NULL, test_read_only_log);
-        ADD("read-only/version", NULL, test_read_only_version);
-        ADD("read-only/empty", NULL, test_read_only_empty);
-        ADD("full", NULL, test_full);
-        ADD("full/version", NULL, test_full_version);
+#define ADD(name, function) g_test_add("/store-disk/" name, Fixture, NULL, store_set_up, function, store_tear_down)
+        ADD("killed", test_killed);
+        ADD("read-only/empty", test_read_only_empty);
+        ADD("full", test_full);
+        add_fixture_rows("/store-disk", Fixture, unwritables, store_set_up, test_unwritable, store_tear_down);
 }
