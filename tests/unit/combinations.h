@@ -8,7 +8,7 @@
 
 typedef struct Dimension {
         const char *name;
-        const void *values; /* an array of structs; the first member of each is a word for the value */
+        const void *values; /* an array of words, or of structs whose first member is a word for the value */
         size_t size;        /* of one struct */
         size_t n;
 } Dimension;

@@ -12,27 +12,19 @@
 
 enum { G = 1000, D = 2000 };
 
-static const struct {
-        const char *word;
-        MarkFound found;
-} founds[] = { { "absent", MARK_ABSENT },
-               { "unsupported", MARK_UNSUPPORTED },
-               { "invalid", MARK_INVALID },
-               { "present", MARK_PRESENT } };
-
-static const struct {
-        const char *word;
-        FilesState state;
-} states[] = { { "unknown", FILES_UNKNOWN }, { "partial", FILES_PARTIAL }, { "complete", FILES_COMPLETE } };
+/* Where a dimension has all values of an enum, the index of a word is the value. */
+static const char *const founds[] = { [MARK_ABSENT] = "absent",
+                                      [MARK_UNSUPPORTED] = "unsupported",
+                                      [MARK_INVALID] = "invalid",
+                                      [MARK_PRESENT] = "present" };
+static const char *const states[] = {
+        [FILES_UNKNOWN] = "unknown", [FILES_PARTIAL] = "partial", [FILES_COMPLETE] = "complete"
+};
+static const char *const beliefs[] = { [MARK_ELSEWHERE] = "no", [MARK_TRUSTED] = "trusted", [MARK_BELIEVED] = "yes" };
 
 static const struct {
         const char *word, *context;
 } contexts[] = { { "none", NULL }, { "empty", "" }, { "a", CONTEXT_A }, { "a2", CONTEXT_A2 }, { "b", CONTEXT_B } };
-
-static const struct {
-        const char *word;
-        MarkBelief belief;
-} beliefs[] = { { "no", MARK_ELSEWHERE }, { "trusted", MARK_TRUSTED }, { "yes", MARK_BELIEVED } };
 
 static bool same_decision(const FilesDecision *a, const FilesDecision *b) {
         return a->relabel == b->relabel && a->relabel_reason == b->relabel_reason && a->blind == b->blind &&
@@ -183,8 +175,8 @@ static bool try_labels(const size_t *choice, void *data) {
         Case c = {
                 .choice = choice,
                 .wanted = FILES_WANTED_INIT,
-                .mark = { .found = founds[choice[L_FOUND]].found,
-                          .label_state = states[choice[L_STATE]].state,
+                .mark = { .found = (MarkFound) choice[L_FOUND],
+                          .label_state = (FilesState) choice[L_STATE],
                           .context = (char *) contexts[choice[L_CONTEXT]].context,
                           .tainted = flags[choice[L_TAINTED]].is },
         };
@@ -194,7 +186,7 @@ static bool try_labels(const size_t *choice, void *data) {
         c.wanted.context = (char *) contexts[choice[L_WANTED]].context;
         c.wanted.force = flags[choice[L_FORCE]].is;
         c.seen = (FilesSeen){ .mark = &c.mark,
-                              .belief = beliefs[choice[L_BELIEVED]].belief,
+                              .belief = (MarkBelief) choice[L_BELIEVED],
                               .root_context = contexts[choice[L_ROOT]].context };
         c.d = files_decide(&c.wanted, &c.seen);
         check(&c, label_invariants, G_N_ELEMENTS(label_invariants), label_dimensions, L_DIMENSIONS);
@@ -471,15 +463,15 @@ static bool try_groups(const size_t *choice, void *data) {
                             .on_disk = flags[choice[ON_DISK]].is,
                             .mounted = flags[choice[MOUNTED]].is,
                             .swapped_gid = swaps[choice[SWAP]].gid },
-                .mark = { .found = founds[choice[FOUND]].found,
-                          .ownership_state = states[choice[STATE]].state,
-                          .gid = states[choice[STATE]].state == FILES_UNKNOWN ? 0 : gids_here[choice[GID]] },
+                .mark = { .found = (MarkFound) choice[FOUND],
+                          .ownership_state = (FilesState) choice[STATE],
+                          .gid = (FilesState) choice[STATE] == FILES_UNKNOWN ? 0 : gids_here[choice[GID]] },
         };
 
         if (!mark_is_possible(&c.mark))
                 return false;
         c.seen = (FilesSeen){ .mark = &c.mark,
-                              .belief = beliefs[choice[BELIEVED]].belief,
+                              .belief = (MarkBelief) choice[BELIEVED],
                               .root_gid = gids_here[choice[ROOT_GID]],
                               .root_mode = modes[choice[MODE]].mode };
         c.d = files_decide(&c.wanted, &c.seen);

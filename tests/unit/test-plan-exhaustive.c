@@ -53,12 +53,10 @@ static const struct {
         const char *word, *level, *context;
 } labels[] = { { "none", NULL, NULL }, { "level", "s0:c0,c1", NULL }, { "context-without-level", NULL, NO_LEVEL } };
 
-static const struct {
-        const char *word;
-        RelabelBy by;
-} relabelers[] = { { "runtime", RELABEL_BY_RUNTIME },
-                   { "service", RELABEL_BY_SERVICE },
-                   { "none", RELABEL_BY_NONE } };
+/* The index of a word is the value. */
+static const char *const relabelers[] = {
+        [RELABEL_BY_RUNTIME] = "runtime", [RELABEL_BY_SERVICE] = "service", [RELABEL_BY_NONE] = "none"
+};
 
 static const struct {
         const char *word, *type;
@@ -130,7 +128,7 @@ static Request request_of(const size_t *choice) {
         q.policy = policies[choice[POLICY]].policy;
         q.selinux_mount_supported = kinds[choice[KIND]].says;
         q.read_only = accesses[choice[ACCESS]].read_only;
-        q.relabel_by = relabelers[choice[BY]].by;
+        q.relabel_by = (RelabelBy) choice[BY];
         q.fs_group = accesses[choice[ACCESS]].group;
         q.fs_group_policy = accesses[choice[ACCESS]].group_policy;
         return q;
