@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "label/container-contexts.h"
 #include "model/context.h"
 #include "support.h"
 
@@ -160,6 +161,27 @@ static void test_name(void) {
         g_assert_false(context_name_is_valid("\xc3\xa4"));
 }
 
+/* --- the policy's contexts for containers --- */
+
+static void test_container_contexts(gconstpointer data) {
+        const Row *row = data;
+        _cleanup_(container_contexts_done) ContainerContexts c = { 0 };
+
+        g_assert_cmpint(container_contexts_parse(row_need(row, "text"), &c), ==, 0);
+        g_assert_cmpstr(c.process, ==, row_get(row, "=process"));
+        g_assert_cmpstr(c.file, ==, row_get(row, "=file"));
+        g_assert_cmpstr(c.ro_file, ==, row_get(row, "=ro_file"));
+}
+
+/* A malformed file of the policy must not hang or crash the reader. */
+static void test_container_contexts_long(void) {
+        g_autofree char *value = g_strnfill(1 << 20, 'x'), *text = g_strconcat("file = \"", value, "\"\n", NULL);
+        _cleanup_(container_contexts_done) ContainerContexts c = { 0 };
+
+        g_assert_cmpint(container_contexts_parse(text, &c), ==, 0);
+        g_assert_cmpstr(c.file, ==, value);
+}
+
 void add_tests(void) {
         table_add_tests(table_load("levels.table", "id level =form =says"), "/context/level", test_level);
         table_add_tests(table_load("contexts.table", "id context =form =says"), "/context/full", test_context);
@@ -172,4 +194,7 @@ void add_tests(void) {
         g_test_add_func("/context/complete", test_complete);
         g_test_add_func("/context/complete-refuses", test_complete_refuses);
         g_test_add_func("/context/name", test_name);
+        table_add_tests(table_load("contexts-files.table", "id text =process =file =ro_file"), "/container-contexts",
+                        test_container_contexts);
+        g_test_add_func("/container-contexts/long-line", test_container_contexts_long);
 }
