@@ -28,7 +28,7 @@ char *expand(const char *text, Lookup lookup, gconstpointer data) {
         return g_string_free(s, FALSE);
 }
 
-/* Up to the bracket that closes the one at p. */
+/* Returns the end of the brackets that open at p. */
 static const char *skip_brackets(const char *p) {
         int depth = 0;
 
@@ -106,7 +106,7 @@ guint64 to_number(const char *text) {
         return n;
 }
 
-/* For '@' it also remembers the value. */
+/* '@' also remembers the value. */
 static gboolean holds(Run *r, const char *actual, const char *how, const char *wanted) {
         const char *before = g_hash_table_lookup(r->seen, wanted);
 
@@ -114,7 +114,7 @@ static gboolean holds(Run *r, const char *actual, const char *how, const char *w
         case '=':
                 return g_str_equal(actual, wanted);
         case '~':
-                return strstr(actual, wanted) != NULL;
+                return strstr(actual, before ?: wanted) != NULL;
         case '!':
                 return !holds(r, actual, how + 1, wanted);
         case '*':
@@ -132,7 +132,7 @@ static gboolean holds(Run *r, const char *actual, const char *how, const char *w
         }
 }
 
-/* Otherwise a misspelt -KEY would always hold. */
+/* An expectation -KEY with a misspelt key would always hold. */
 static gboolean is_documented(const char *key) {
         static char *page;
         g_autofree char *path = source_path("docs/org.selvol1.5.rst"),
@@ -236,7 +236,7 @@ static GVariant *parse_argument(const char *type, const char *text) {
         return g_variant_parse(G_VARIANT_TYPE(type), text, NULL, NULL, NULL);
 }
 
-/* OPTION=VALUE of a string, OPTION=<VALUE> of anything. */
+/* A word is OPTION=VALUE for a string, and OPTION=<VALUE> for any type. */
 static GVariant *parse_options(char **words) {
         GVariantBuilder options = G_VARIANT_BUILDER_INIT(G_VARIANT_TYPE_VARDICT);
 
@@ -296,7 +296,7 @@ static Complaint compare_error(GError *error, char **expected) {
         return ok ? NULL : g_strdup_printf("%s: %s", name, error->message);
 }
 
-/* Keys that say nothing are left out of what is answered of mounts. */
+/* Answers about mounts must not have keys that say nothing. */
 static Complaint find_idle_key(const char *method, GHashTable *answer) {
         static const char *const methods[] = { "MountVolume", "AdoptVolume", "PlanVolume", NULL },
                                  *const nothing[] = { "", "[]", "false", "4294967295", NULL };

@@ -174,7 +174,7 @@ static Complaint command_start(Run *r, char **w) {
         return NULL;
 }
 
-/* The number of the word among the three; the third one may be NULL. */
+/* Returns the index of the word among the three; the third may be NULL. */
 static guint choose(const char *word, const char *first, const char *second, const char *third) {
         const char *const words[] = { first, second, third };
 
@@ -202,9 +202,12 @@ static Complaint command_limit(Run *r, char **w) {
 }
 
 static Complaint command_disk(Run *r, char **w) {
-        void (*const set[])(Fixture *) = { store_freeze, store_break, store_thaw };
+        const guint how = choose(w[0], "stalls", "fails", "works");
 
-        set[choose(w[0], "stalls", "fails", "works")](&r->service);
+        if (how == 2)
+                store_thaw(&r->service);
+        else
+                store_freeze(&r->service, how == 0 ? "" : "EIO");
         return NULL;
 }
 
@@ -251,7 +254,7 @@ void on_signal(GDBusConnection *bus, const char *sender, const char *path, const
         g_queue_push_tail(&r->signals, answer);
 }
 
-/* The first one that nobody has looked at; it is looked at now. */
+/* Removes the first such signal from the queue, and returns it. */
 static GHashTable *take_signal(Run *r, const char *object, const char *name) {
         g_autofree char *wanted = g_strdup_printf("%s %s", object, name);
 
@@ -359,7 +362,7 @@ static Complaint command_waits(Run *r, char **w) {
         return call ? expect(!call_has_ended(call->pending), "it has ended") : g_strdup("there is no such call");
 }
 
-/* The first look may have begun before. */
+/* The first look may have begun before the command. */
 static Complaint command_looks(Run *r, char **w) {
         g_autofree char *path = file_path(&r->service, "unseen");
 
@@ -375,44 +378,46 @@ static Complaint command_pause(Run *r, char **w) {
         return NULL;
 }
 
+enum { ANY = G_MAXINT };
+
+/* The comments have the words of each command, and their meaning. */
 static const Command commands[] = {
-        { "mounts", command_mounts, 1, 1 },       /* N: so many are mounted */
-        { "mounted", command_mounted, 1, 1 },     /* TARGET */
-        { "unmounted", command_unmounted, 1, 1 }, /* TARGET */
-        { "holders", command_holders, 2, 2 },     /* VOLUME N: it has so many; the volume is the element of a path */
-        { "holder", command_holder, 2, G_MAXUINT },     /* VOLUME EXPECTATION...: the one of which the first holds */
-        { "children", command_children, 1, 1 },         /* N: of the worker */
-        { "idle", command_idle, 1, 1 },                 /* MILLISECONDS for which the worker has no child */
-        { "metric", command_metric, 2, 2 },             /* SERIES VALUE */
-        { "metrics-zero", command_metrics_zero, 1, 1 }, /* BEGINNING of lines */
-        { "write", command_write, 2, 2 },               /* NAME TEXT: a file of the test, as fake-worker.c has them */
-        { "append", command_append, 2, 2 },             /* NAME TEXT */
-        { "remove", command_remove, 1, G_MAXUINT },     /* NAME... */
-        { "file", command_file, 1, 1 }, /* EXPECTATION: of the content of a file, of which the name is the key */
-        { "file-lines", command_file_lines, 2, 2 }, /* NAME N: it has so many */
-        { "exists", command_exists, 2, 2 },         /* PATTERN N: so many files have such names */
-        { "said", command_said, 2, 2 },             /* N PATTERN: so many whole lines of selvold's log are like it */
-        { "config", command_config, 1, 1 },         /* TEXT: of a drop-in, with which selvold is started again */
-        { "stop", command_stop, 0, 0 },             /* selvold, by SIGTERM */
-        { "kill", command_kill, 0, 0 },             /* selvold, by SIGKILL */
-        { "start", command_start, 0, 1 },           /* selvold; NAME=VALUE: a variable of its environment */
-        { "crash", command_crash, 0, 1 }, /* kill and start; LABEL: the call that selvold leaves without an answer */
-        { "restart", command_restart, 0, 0 },       /* selvold, by SIGTERM */
-        { "worker", command_worker, 1, 1 },         /* start, stop, hang or go-on */
-        { "limit", command_limit, 1, 1 },           /* yes: selvold can't write files; no */
-        { "disk", command_disk, 1, 1 },             /* stalls, fails, or works again: that with the state */
-        { "polkit", command_polkit, 1, G_MAXUINT }, /* yes, no or challenge EXPECTATION...: of what it was asked */
-        { "signal", command_signal, 1, G_MAXUINT }, /* OBJECT (or the manager) NAME EXPECTATION...: the next one */
-        { "silent", command_silent, 1, 1 },         /* NAME: the manager has not sent another one */
-        { "introspection", command_introspection, 1, 1 }, /* OBJECT: it says of itself what dbus/ says */
-        { "leave", command_leave, 1, 1 },                 /* LABEL: the other caller does, whose call that was */
-        { "job", command_job, 2, 2 },                     /* N STATE: waits until it has that */
-        { "end", command_end, 1, G_MAXUINT },             /* LABEL... -> ... or LABEL... !! ... */
-        { "go", command_go, 0,
-          G_MAXUINT },                    /* writes the file go, for which steps of the worker wait, and ends these */
-        { "waits", command_waits, 1, 1 }, /* LABEL: the call has not been answered */
-        { "looks", command_looks, 0, 0 }, /* the watch has looked at the mount table, from now on */
-        { "pause", command_pause, 1, 1 }, /* MILLISECONDS, in which nothing is to happen */
+        { "mounts", command_mounts, 1, 1 },               /* N: so many mounts are in the table */
+        { "mounted", command_mounted, 1, 1 },             /* TARGET: something is mounted there */
+        { "unmounted", command_unmounted, 1, 1 },         /* TARGET: nothing is mounted there */
+        { "holders", command_holders, 2, 2 },             /* VOLUME N; VOLUME is an element of a path */
+        { "holder", command_holder, 2, ANY },             /* VOLUME EXPECTATION...; the first one finds it */
+        { "children", command_children, 1, 1 },           /* N: the worker has so many */
+        { "idle", command_idle, 1, 1 },                   /* MILLISECONDS: the worker has no child so long */
+        { "metric", command_metric, 2, 2 },               /* SERIES VALUE */
+        { "metrics-zero", command_metrics_zero, 1, 1 },   /* BEGINNING of lines */
+        { "write", command_write, 2, 2 },                 /* NAME TEXT; fake-worker.c describes the files */
+        { "append", command_append, 2, 2 },               /* NAME TEXT */
+        { "remove", command_remove, 1, ANY },             /* NAME... */
+        { "file", command_file, 1, 1 },                   /* EXPECTATION; the name of the file is the key */
+        { "file-lines", command_file_lines, 2, 2 },       /* NAME N: the file has so many */
+        { "exists", command_exists, 2, 2 },               /* PATTERN N: so many files have such names */
+        { "said", command_said, 2, 2 },                   /* N PATTERN: so many lines of the log match */
+        { "config", command_config, 1, 1 },               /* TEXT: restarts selvold with this drop-in */
+        { "stop", command_stop, 0, 0 },                   /* ends selvold by SIGTERM */
+        { "kill", command_kill, 0, 0 },                   /* ends selvold by SIGKILL */
+        { "start", command_start, 0, 1 },                 /* [NAME=VALUE]: a variable of the environment */
+        { "crash", command_crash, 0, 1 },                 /* [LABEL]: kill, end of the call, start */
+        { "restart", command_restart, 0, 0 },             /* stop, start */
+        { "worker", command_worker, 1, 1 },               /* start, stop, hang or go-on */
+        { "limit", command_limit, 1, 1 },                 /* yes: selvold can't write files; no */
+        { "disk", command_disk, 1, 1 },                   /* stalls, fails, or works again */
+        { "polkit", command_polkit, 1, ANY },             /* yes, no or challenge; EXPECTATION... */
+        { "signal", command_signal, 1, ANY },             /* [OBJECT] NAME EXPECTATION...: the next one */
+        { "silent", command_silent, 1, 1 },               /* NAME: the manager sent no such signal */
+        { "introspection", command_introspection, 1, 1 }, /* OBJECT describes itself as dbus/ does */
+        { "leave", command_leave, 1, 1 },                 /* LABEL: the other caller of that call goes */
+        { "job", command_job, 2, 2 },                     /* N STATE: waits for the state of a job */
+        { "end", command_end, 1, ANY },                   /* LABEL... -> ... or LABEL... !! ... */
+        { "go", command_go, 0, ANY },                     /* writes the file go, and is "end" */
+        { "waits", command_waits, 1, 1 },                 /* LABEL: the call has no answer yet */
+        { "looks", command_looks, 0, 0 },                 /* waits for a look of the watch */
+        { "pause", command_pause, 1, 1 },                 /* MILLISECONDS in which nothing must happen */
 };
 
 const Command *find_command(const char *name) {

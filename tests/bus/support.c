@@ -12,7 +12,7 @@
 #include "support/program.h"
 #include "support/service.h"
 
-/* Longer than what jobs may take. */
+/* No job may take so long. */
 enum { CALL_TIMEOUT_MS = 600000 };
 
 static const char polkit_xml[] =
@@ -22,7 +22,7 @@ static const char polkit_xml[] =
         "<arg type='s' name='cancellation_id' direction='in'/><arg type='(bba{ss})' name='result' direction='out'/>"
         "</method></interface></node>";
 
-/* NAME=VALUE, or the name alone, which launch() takes away. */
+/* Returns NAME=VALUE, or the name alone: launch() then removes the variable. */
 static char *assign(const char *name, const char *value) {
         return value ? g_strdup_printf("%s=%s", name, value) : g_strdup(name);
 }
@@ -34,7 +34,7 @@ char *file_path(const Fixture *f, const char *name) {
 void worker_start(Fixture *f) {
         g_autofree char *program = program_path("tests/bus/fake-worker"),
                         *timeout = assign("SYSTEMD_BUS_TIMEOUT", f->bus_sec);
-        /* A search for leaks as each child ends takes longer than all that it does. */
+        /* To search for leaks at the end of each child takes longer than all its work. */
         const Launch how = {
                 .environment = (const char *const[]){ "DBUS_SYSTEM_BUS_ADDRESS=", "NOTIFY_SOCKET", timeout,
                                                       "ASAN_OPTIONS=detect_leaks=0", NULL },
@@ -83,25 +83,20 @@ void daemon_stop(Fixture *f, int signal_number) {
                 print_log(log);
                 g_error("selvold has ended with status %i", status);
         }
-        /* The bus notices in its own time. */
+        /* The bus notices the end some time later. */
         WAIT_FOR(!bus_has_name(f->client, "org.selvol1"));
 }
 
 void daemon_limit(Fixture *f, gboolean limited) {
         struct rlimit limit = { .rlim_cur = limited ? 0 : RLIM_INFINITY, .rlim_max = RLIM_INFINITY };
 
-        g_assert_cmpint(f->daemon, !=, 0); /* 0 would be the test itself */
+        g_assert_cmpint(f->daemon, !=, 0); /* to prlimit(2) 0 is the caller */
         g_assert_cmpint(prlimit(f->daemon, RLIMIT_FSIZE, &limit, NULL), ==, 0);
 }
 
-void store_freeze(Fixture *f) {
+void store_freeze(Fixture *f, const char *error) {
         g_assert_true(f->freezable);
-        write_file(f, "freeze", "");
-}
-
-void store_break(Fixture *f) {
-        g_assert_true(f->freezable);
-        write_file(f, "freeze", "EIO");
+        write_file(f, "freeze", error);
 }
 
 void store_thaw(Fixture *f) {
@@ -126,9 +121,9 @@ void fixture_start(Fixture *f, Caller caller, gboolean with_polkit) {
         g_autoptr(GDBusNodeInfo) polkit = g_dbus_node_info_new_for_xml(polkit_xml, &error);
 
         g_assert_no_error(error);
-        /* A bus that has GTestDBus' pipe would outlive a test that fails, and keep that from its end. */
+        /* A bus that inherits GTestDBus' pipe would outlive a failed test, which then would not end. */
         (void) close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
-        /* selvold inherits this: the limit of daemon_limit() is an error to it, and not its end. */
+        /* selvold inherits this, so that the limit of daemon_limit() is an error and no signal. */
         (void) signal(SIGXFSZ, SIG_IGN);
         f->queue = gt_dbus_queue_new();
         gt_dbus_queue_connect(f->queue, &error);
@@ -193,6 +188,16 @@ void close_caller(Fixture *other) {
         g_object_unref(other->client);
 }
 
+void open_callers(const Fixture *f, Fixture *callers, gsize n) {
+        for (gsize i = 0; i < n; i++)
+                callers[i] = other_caller(f);
+}
+
+void close_callers(Fixture *callers, gsize n) {
+        for (gsize i = 0; i < n; i++)
+                close_caller(&callers[i]);
+}
+
 void leave(Fixture *other, Fixture *f) {
         g_autofree char *name = g_strdup(g_dbus_connection_get_unique_name(other->client)), *metrics = NULL;
 
@@ -205,7 +210,7 @@ static void on_done(GObject *source, GAsyncResult *result, gpointer userdata) {
         *(GAsyncResult **) userdata = g_object_ref(result);
 }
 
-/* The pending result is kept as an object's data until it is there. */
+/* The pointer that a caller gets is not the result, but the place where on_done() puts it. */
 GAsyncResult *call_start_at(Fixture *f, const char *path, const char *interface, const char *method,
                             GVariant *arguments) {
         GAsyncResult **slot = g_new0(GAsyncResult *, 1);
@@ -428,25 +433,16 @@ void assert_metrics_zero(Fixture *f, const char *prefix) {
         g_assert_cmpuint(n, >, 0);
 }
 
-static GVariant *find_property(Fixture *f, const char *path, const char *interface, const char *property,
-                               GError **error) {
+static GVariant *find_property(Fixture *f, const char *path, const char *interface, const char *property) {
         g_autoptr(GVariant) reply = NULL, boxed = NULL;
 
         reply = g_dbus_connection_call_sync(f->client, "org.selvol1", path, "org.freedesktop.DBus.Properties", "Get",
                                             g_variant_new("(ss)", interface, property), G_VARIANT_TYPE("(v)"),
-                                            G_DBUS_CALL_FLAGS_NONE, -1, NULL, error);
+                                            G_DBUS_CALL_FLAGS_NONE, -1, NULL, NULL);
         if (!reply)
                 return NULL;
         boxed = g_variant_get_child_value(reply, 0);
         return g_variant_get_variant(boxed);
-}
-
-static GVariant *get_property_at(Fixture *f, const char *path, const char *interface, const char *property) {
-        g_autoptr(GError) error = NULL;
-        GVariant *value = find_property(f, path, interface, property, &error);
-
-        g_assert_no_error(error);
-        return value;
 }
 
 char *to_text(GVariant *value) {
@@ -457,21 +453,9 @@ char *to_text(GVariant *value) {
 }
 
 char *get_text(Fixture *f, const char *path, const char *interface, const char *property) {
-        g_autoptr(GVariant) value = get_property_at(f, path, interface, property);
+        g_autoptr(GVariant) value = find_property(f, path, interface, property);
 
-        return to_text(value);
-}
-
-GVariant *get_holders(Fixture *f, const char *element) {
-        g_autofree char *path = g_strdup_printf("/org/selvol1/volume/%s", element);
-
-        return get_property_at(f, path, "org.selvol1.Volume", "Holders");
-}
-
-gsize count_holders(Fixture *f, const char *element) {
-        g_autoptr(GVariant) holders = get_holders(f, element);
-
-        return g_variant_n_children(holders);
+        return value ? to_text(value) : NULL;
 }
 
 char *get_volume_text(Fixture *f, const char *element, const char *property) {
@@ -480,23 +464,24 @@ char *get_volume_text(Fixture *f, const char *element, const char *property) {
         return get_text(f, path, "org.selvol1.Volume", property);
 }
 
-char *get_volume_text_or_null(Fixture *f, const char *element, const char *property) {
+GVariant *get_holders(Fixture *f, const char *element) {
         g_autofree char *path = g_strdup_printf("/org/selvol1/volume/%s", element);
-        g_autoptr(GVariant) value = find_property(f, path, "org.selvol1.Volume", property, NULL);
+        GVariant *holders = find_property(f, path, "org.selvol1.Volume", "Holders");
 
-        return value ? to_text(value) : NULL;
+        g_assert_nonnull(holders);
+        return holders;
 }
 
-gboolean is_recorded(Fixture *f, const char *volume) {
-        g_autofree char *job = get_volume_text_or_null(f, volume, "Job");
+gsize count_holders(Fixture *f, const char *element) {
+        g_autoptr(GVariant) holders = get_holders(f, element);
 
-        return job != NULL;
+        return g_variant_n_children(holders);
 }
 
 static gboolean job_has_state(Fixture *f, const char *job, const char *state) {
-        g_autoptr(GVariant) value = find_property(f, job, "org.selvol1.Job", "State", NULL);
+        g_autofree char *actual = get_text(f, job, "org.selvol1.Job", "State");
 
-        return value && g_str_equal(g_variant_get_string(value, NULL), state);
+        return g_strcmp0(actual, state) == 0;
 }
 
 void wait_for_job(Fixture *f, guint n, const char *state) {

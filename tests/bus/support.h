@@ -8,11 +8,16 @@
 #include "support/service.h"
 #include "support/wait.h"
 
-/* How the caller stands: as root, who passes, or as somebody whom polkit has to vouch for. */
+#define T1  "/var/lib/kubelet/pods/a/volumes/v"
+#define T2  "/var/lib/kubelet/pods/b/volumes/v"
+#define T3  "/var/lib/kubelet/pods/c/volumes/v"
+#define OVM "'SELinuxRelabelPolicy': <'OnVolumeMount'>, 'SELinuxMountSupported': <true>"
+
+/* selvold does not ask polkit about root, and asks about all others. */
 typedef enum Caller { CALLER_ROOT, CALLER_OTHER } Caller;
 
-/* One test: a private bus, a fake worker, selvold, and polkit in the hands of the test. The client connection of the
- * queue is the caller. */
+/* Each test has a private bus, a fake worker and selvold, and plays polkit itself. The caller is the client
+ * connection of the queue. */
 typedef struct Fixture {
         GtDBusQueue *queue; /* owns org.freedesktop.PolicyKit1 unless the test says otherwise */
         guint polkit_name;
@@ -21,117 +26,120 @@ typedef struct Fixture {
         char *worker_socket;
         GPid worker, daemon;
         Caller caller;
-        gboolean freezable;        /* to be set before it starts: see store_freeze() */
-        const char *notify_socket; /* likewise; $NOTIFY_SOCKET of selvold, NULL: none */
-        gboolean logged;           /* likewise; what selvold logs goes to DIRECTORY/log */
-        const char *polkit_sec;    /* likewise; selvold waits that long for polkit, NULL: as always */
-        const char *bus_sec; /* likewise; sd-bus waits that long where it is not told how long, NULL: as always */
+        /* A test sets these before the start. */
+        gboolean freezable;        /* store_freeze() is possible */
+        const char *notify_socket; /* $NOTIFY_SOCKET of selvold; NULL: none */
+        gboolean logged;           /* selvold logs to DIRECTORY/log */
+        const char *polkit_sec;    /* selvold waits so long for polkit; NULL: the default */
+        const char *bus_sec;       /* the default time-out of sd-bus; NULL: sd-bus' own */
 } Fixture;
 
 void fixture_start(Fixture *f, Caller caller, gboolean with_polkit);
 void fixture_stop(Fixture *f);
-/* The same as functions of a test: for root, without polkit; and for somebody else, with it. */
+/* Start and stop the fixture of a test: for root without polkit, or for another caller with polkit. */
 void fixture_set_up(Fixture *f, gconstpointer data);
 void fixture_set_up_other(Fixture *f, gconstpointer data);
 void fixture_tear_down(Fixture *f, gconstpointer data);
 void daemon_start(Fixture *f);
-/* Ends it: SIGTERM, and the exit status must be 0; or SIGKILL. */
+/* Sends SIGTERM, after which the exit status must be 0, or SIGKILL, and waits for the end. */
 void daemon_stop(Fixture *f, int signal_number);
-/* Whether it can't write to any file, as if the disk were full. */
+/* Lets selvold write to no file, as if the disk were full, or lets it write again. */
 void daemon_limit(Fixture *f, gboolean limited);
-/* From now on nothing gets on disk, without an error, or with EIO; until it is thawed. */
-void store_freeze(Fixture *f);
-void store_break(Fixture *f);
+/* Until the thaw nothing gets on disk: writes wait, or fail with EIO if error is "EIO" instead of "". */
+void store_freeze(Fixture *f, const char *error);
 void store_thaw(Fixture *f);
 void worker_start(Fixture *f);
 void worker_stop(Fixture *f);
-/* How many connections are being served; one of them is the watch of the mount table. */
+/* Counts the connections that the worker serves; one of them is the watch of the mount table. */
 gsize worker_count_children(Fixture *f);
-/* Waits until all jobs have looked, and for some time no child comes back. */
+/* Waits until only the watch has had a child for so long. */
 void worker_wait_idle(Fixture *f, guint ms);
 
-/* A caller with a connection of its own. */
+/* Returns a caller with a connection of its own. */
 Fixture other_caller(const Fixture *f);
 void close_caller(Fixture *other);
-/* The same, and selvold has been told of it. */
+/* A bus lets no connection wait for more than 128 replies, so many calls need several callers. */
+void open_callers(const Fixture *f, Fixture *callers, gsize n);
+void close_callers(Fixture *callers, gsize n);
+/* Closes the caller, and waits until selvold knows that. */
 void leave(Fixture *other, Fixture *f);
 
 /* Starts a call of the manager. */
 GAsyncResult *call_start(Fixture *f, const char *method, GVariant *arguments);
-/* The same of any object and interface. */
+/* Starts a call of any object and interface. */
 GAsyncResult *call_start_at(Fixture *f, const char *path, const char *interface, const char *method,
                             GVariant *arguments);
-/* Waits for the end of it. Returns the reply, or NULL with *error. */
+/* Waits for the end of a call. Returns the reply, or NULL with *error. */
 GVariant *call_end(Fixture *f, GAsyncResult *result, GError **error);
-/* Whether the answer is there, so that call_end() would not wait. */
+/* Returns whether call_end() would not wait. */
 gboolean call_has_ended(GAsyncResult *result);
-/* Waits for the reply of a call that has to succeed. */
+/* Waits for the reply of a call, which has to succeed. */
 GVariant *expect_reply(Fixture *f, GAsyncResult *pending);
-/* The call has to fail with org.selvol1.Error.KIND, or KIND if that has dots, and a message that holds the text. */
+/* Waits for the end of a call, which has to fail with org.selvol1.Error.KIND, or with KIND if that has dots,
+ * and with a message that holds the text. */
 void expect_error(Fixture *f, GAsyncResult *pending, const char *kind, const char *text);
-/* The same of an error that is there, which it frees. */
+/* Asserts that the error is of that kind and holds the text; frees it. */
 void assert_error(GError *error, const char *kind, const char *text);
-/* The whole name of such an error, to be freed. */
+/* Returns the whole name of such an error, which the caller frees. */
 char *error_name(const char *kind);
-/* How many of the calls are refused with LimitReached, and a message that holds the text; the others fail with that
- * error, or succeed, NULL. */
+/* Waits for the calls, and returns how many are refused with LimitReached and a message that holds the text.
+ * The other calls have to fail with the error, or to succeed if it is NULL. */
 guint count_refused(Fixture *f, GAsyncResult *const *calls, gsize n, const char *text, const char *others);
 
-/* Calls that many tests make; options are text of type a{sv}, for example "{'ReadOnly': <true>}". */
+/* These calls take options as text of type a{sv}, for example "{'ReadOnly': <true>}". */
 GVariant *mount_arguments(const char *volume, const char *source, const char *target, const char *options);
 GAsyncResult *start_mount(Fixture *f, const char *volume, const char *source, const char *target,
                           const char *options);
-/* Without waiting for an answer, as a bus limits for how many one connection may wait. */
+/* Sends a call that wants no answer, as a bus limits for how many answers one connection may wait. */
 void send_mount(Fixture *f, const char *volume, const char *source, const char *target, const char *options);
 GAsyncResult *start_unmount(Fixture *f, const char *volume, const char *target);
-/* expected: whether there was something to unmount. */
+/* Waits for the answer, which has to tell as expected whether something was unmounted. */
 void end_unmount(Fixture *f, GAsyncResult *pending, gboolean expected);
-/* Both have to succeed. */
+/* Call and wait for the answer, which has to be success. */
 void mount_volume(Fixture *f, const char *volume, const char *source, const char *target, const char *options);
 void unmount_volume(Fixture *f, const char *volume, const char *target);
-/* Returns the job's path, to be freed. */
+/* Returns the path of the job, which the caller frees. */
 char *start_relabel(Fixture *f, const char *volume, const char *context);
 
-/* A string as it is, and all else as GVariant text. */
+/* Returns a string as it is, and other types as GVariant text. */
 char *to_text(GVariant *value);
-/* A property of any object of the service as text, and of the volume with the encoded id. */
+/* Return a property as text: of any object of selvold's, or of the volume with the encoded id; NULL if there
+ * is no such object. */
 char *get_text(Fixture *f, const char *path, const char *interface, const char *property);
 char *get_volume_text(Fixture *f, const char *element, const char *property);
-/* NULL if there is no such volume. */
-char *get_volume_text_or_null(Fixture *f, const char *element, const char *property);
-gboolean is_recorded(Fixture *f, const char *volume);
-/* Of the volume with the encoded id; aa{sv}. */
+/* Returns the holders of the volume with the encoded id, as aa{sv}. */
 GVariant *get_holders(Fixture *f, const char *element);
 gsize count_holders(Fixture *f, const char *element);
 
-/* Job.Wait: asserts the result. Returns the details. */
+/* Calls Job.Wait, asserts the result, and returns the details. */
 GVariant *job_wait(Fixture *f, const char *job, const char *result);
-/* Until the job, the n-th since the start, is shown with that state: one in line, or one that walks. */
+/* Waits until the n-th job since the start has that state. selvold shows only jobs in line and jobs that
+ * walk. */
 void wait_for_job(Fixture *f, guint n, const char *state);
-/* A string, or a number, of a dictionary; asserts that it is there. */
+/* Return a value of a dictionary, and assert that it is there. */
 const char *get_string(GVariant *dictionary, const char *key);
 guint64 get_number(GVariant *dictionary, const char *key);
 
-/* The call that polkit has been sent; waits until there is one. */
+/* Waits until selvold has asked polkit, and returns the call. */
 GDBusMethodInvocation *polkit_pop(Fixture *f);
 void polkit_answer(GDBusMethodInvocation *question, gboolean authorized, gboolean challenge);
-/* The reply of a call that polkit allows. */
+/* Lets polkit allow the call, and returns the reply. */
 GVariant *expect_allowed(Fixture *f, GAsyncResult *pending);
 
-/* The pretended mount table as text. */
+/* Returns the mount table of the fake worker as text. */
 char *mount_table(Fixture *f);
 gsize count_mounts(Fixture *f);
 gboolean is_mounted(Fixture *f, const char *target);
-/* A file of the test, as fake-worker.c has them. */
+/* fake-worker.c describes the files of a test. */
 char *file_path(const Fixture *f, const char *name);
 void write_file(Fixture *f, const char *name, const char *text);
-/* "" if it isn't there. */
+/* Returns "" if there is no such file. */
 char *read_file(Fixture *f, const char *name);
-/* The metrics, in which no value is in no table. */
+/* Returns the metrics, and asserts that all values of labels are in tables. */
 char *get_metrics(Fixture *f);
-/* The metrics have a line that begins so. */
+/* Asserts that a line of the metrics begins with this. */
 void assert_metric(Fixture *f, const char *line);
-/* The value of a series, which is there. */
+/* Returns the value of a series, and asserts that it is there. */
 double read_metric(Fixture *f, const char *series);
-/* All lines with this beginning, of which there are some, have the value 0. */
+/* Asserts that there are lines with this beginning, and that all have the value 0. */
 void assert_metrics_zero(Fixture *f, const char *prefix);

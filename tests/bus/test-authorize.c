@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* polkit, which the test plays, allows a call, denies it, challenges the caller, stays silent, or isn't
- * there. The details that selvold gives polkit are in calls/authorize. */
+/* The test plays polkit, which allows a call, denies it, challenges the caller, stays silent, or is absent.
+ * calls/authorize has the details that selvold gives polkit. */
 
 #include "support.h"
 #include "support/files.h"
 
-#define T1 "/var/lib/kubelet/pods/a/volumes/v"
-
-/* data: how long selvold waits for polkit, NULL: ten seconds. */
+/* selvold waits data seconds for polkit; NULL: ten seconds. */
 static void set_up_silent(Fixture *f, gconstpointer data) {
         f->polkit_sec = data;
         fixture_set_up_other(f, data);
@@ -18,11 +16,12 @@ static void set_up_silent(Fixture *f, gconstpointer data) {
 #define INSPECT     "org.selvol1.inspect"
 #define PROPERTIES  "org.freedesktop.DBus.Properties"
 
-/* Every method, with arguments that are good enough to get as far as the question; the action, NULL if
- * anybody may call it; and what it fails with all the same, when the methods are called in the order of the
- * introspection data. */
+/* The methods are called in the order of the introspection data. */
 static const struct {
-        const char *method, *arguments, *action, *failure;
+        const char *method;
+        const char *arguments; /* selvold asks polkit about these */
+        const char *action;    /* NULL: anybody may call the method */
+        const char *failure;   /* the error of a call that polkit allows; NULL: none */
 } methods[] = {
         { "MountVolume", "('v', '/dev/vdb', '" T1 "', @a{sv} {})", "org.selvol1.mount-volume",
           "org.selvol1.Error.Incompatible" },
@@ -43,7 +42,7 @@ static const struct {
         { "Wait", NULL, INSPECT },
         { "GetManagedObjects", NULL, INSPECT },
         { "Introspect", NULL, INSPECT },
-        /* They tell nothing of the service. */
+        /* These tell nothing about the service. */
         { "Ping", NULL, NULL },
         { "GetMachineId", NULL, NULL },
 };
@@ -64,7 +63,7 @@ static void check_question(GDBusMethodInvocation *question, const char *action) 
         g_assert_cmpuint(flags, ==, 0);
 }
 
-/* A call, the action that polkit is asked about, and what becomes of the call when it is allowed. */
+/* failure is the error if polkit allows the action. */
 typedef struct Row {
         const char *path, *interface, *method;
         char *arguments;
@@ -92,12 +91,13 @@ static size_t find_method(const char *name) {
 
         while (i < G_N_ELEMENTS(methods) && !g_str_equal(methods[i].method, name))
                 i++;
-        /* A method without a row would be a method without a test. */
+        /* A method without a row would have no test. */
         g_assert_cmpuint(i, <, G_N_ELEMENTS(methods));
         return i;
 }
 
-/* Get and Set of each, also of those that can't be set: polkit is asked first. */
+/* selvold asks polkit before it refuses to set a property that can't be set, so Set is called for all
+ * properties. */
 static void add_properties(GArray *rows, const char *path, GDBusInterfaceInfo *interface) {
         g_autofree char *all = g_strdup_printf("('%s',)", interface->name);
 
@@ -116,7 +116,7 @@ static void add_properties(GArray *rows, const char *path, GDBusInterfaceInfo *i
         }
 }
 
-/* Some containers have none. */
+/* Some containers have no machine id. */
 static bool has_machine_id(void) {
         g_autofree char *text = file_read("/etc/machine-id");
 
@@ -143,8 +143,8 @@ static GVariant *call_allowed(Fixture *f, Caller caller, const char *path, const
         return (caller == CALLER_OTHER ? expect_allowed : expect_reply)(f, pending);
 }
 
-/* All that an object and those beneath it have, as the service says itself; beneath it first, since the
- * manager's methods change those. */
+/* Adds the calls of an object and of those beneath it, as the service describes them. Those beneath come
+ * first, since methods of the manager change them. */
 static void add_object(Fixture *f, Caller caller, const char *path, GArray *rows) {
         g_autoptr(GVariant) reply =
                 call_allowed(f, caller, path, "org.freedesktop.DBus.Introspectable", "Introspect", NULL);
@@ -163,7 +163,7 @@ static void add_object(Fixture *f, Caller caller, const char *path, GArray *rows
                 add_interface(rows, path, *i);
 }
 
-/* There is a volume, and a job at work on it that does not end by itself. */
+/* There is a volume, with a job that does not end by itself. */
 static GArray *make_rows(Fixture *f, Caller caller) {
         g_autoptr(GVariant) mounted = NULL, started = NULL;
         GArray *rows = g_array_new(FALSE, FALSE, sizeof(Row));
@@ -187,9 +187,8 @@ typedef enum Polkit {
         POLKIT_REPLACED,
 } Polkit;
 
-/* Two kinds of callers are all that a private bus has: its policy lets in every user whom it lets in at
- * all. That members of the group get as far as polkit, and others don't get as far as the service, is seen
- * in the guest (faults/08-matrix). */
+/* A private bus has only these two kinds of callers, as its policy does not tell users apart. The guest shows
+ * that only members of the group reach the service, and polkit (faults/08-matrix). */
 typedef struct Case {
         Caller caller;
         Polkit polkit;
@@ -206,8 +205,8 @@ static void on_acquired(GDBusConnection *connection, const char *name, gpointer 
         *(gboolean *) acquired = TRUE;
 }
 
-/* Nobody has polkit's name any more; or somebody else, here the caller himself, who does not know what he
- * is asked. */
+/* Takes polkit's name away, or gives it to somebody else: to the caller, who does not understand the
+ * question. */
 static void remove_polkit(Fixture *f, gboolean replace) {
         gboolean acquired = FALSE;
 
@@ -217,7 +216,7 @@ static void remove_polkit(Fixture *f, gboolean replace) {
                 WAIT_FOR(!bus_has_name(f->client, "org.freedesktop.PolicyKit1"));
                 return;
         }
-        /* The name is given up with the connection. */
+        /* The end of the connection gives the name up. */
         (void) g_bus_own_name_on_connection(f->client, "org.freedesktop.PolicyKit1", G_BUS_NAME_OWNER_FLAGS_NONE,
                                             on_acquired, NULL, &acquired, NULL);
         WAIT_FOR(acquired);
@@ -236,30 +235,22 @@ static void assert_answered(const Case *c, const Row *row, GError *error) {
         const Polkit polkit = c->caller == CALLER_ROOT || !row->action ? POLKIT_YES : c->polkit;
         g_autofree char *name = error ? g_dbus_error_get_remote_error(error) : NULL;
 
-        switch (polkit) {
-        case POLKIT_YES:
+        if (polkit == POLKIT_NO)
+                assert_error(error, denied, row->action);
+        else if (polkit == POLKIT_CHALLENGE)
+                assert_error(error, "org.freedesktop.DBus.Error.InteractiveAuthorizationRequired", "password");
+        else if (polkit != POLKIT_YES)
+                assert_error(error, denied, "did not answer");
+        else {
                 if (g_strcmp0(name, row->failure) != 0)
                         g_test_message("%s %s.%s %s: %s", row->path, row->interface, row->method, row->arguments,
                                        error ? error->message : "no error");
                 g_assert_cmpstr(name, ==, row->failure);
                 g_clear_error(&error);
-                break;
-        case POLKIT_NO:
-                assert_error(error, denied, row->action);
-                break;
-        case POLKIT_CHALLENGE:
-                assert_error(error, "org.freedesktop.DBus.Error.InteractiveAuthorizationRequired", "password");
-                break;
-        case POLKIT_BROKEN:
-        case POLKIT_SILENT:
-        case POLKIT_ABSENT:
-        case POLKIT_REPLACED:
-        default:
-                assert_error(error, denied, "did not answer");
         }
 }
 
-/* Calls n of them at once. */
+/* Makes n calls at once. */
 static void call_rows(Fixture *f, const Case *c, const Row *rows, guint n) {
         const gboolean asked = c->caller == CALLER_OTHER && c->polkit < POLKIT_ABSENT;
         g_autofree GDBusMethodInvocation **questions = g_new0(GDBusMethodInvocation *, n);
@@ -280,18 +271,18 @@ static void call_rows(Fixture *f, const Case *c, const Row *rows, guint n) {
 
                 reply = call_end(f, pending[i], &error);
                 assert_answered(c, &rows[i], error);
-                /* Too late. */
+                /* This answer is too late. */
                 if (questions[i] && c->polkit == POLKIT_SILENT)
                         polkit_answer(questions[i], TRUE, FALSE);
         }
 }
 
-/* Each of them by each caller with each polkit. */
+/* Each caller makes each call with each polkit. */
 static void test_matrix(Fixture *f, gconstpointer data) {
         const Case *c = data;
         const gboolean allowed = c->caller == CALLER_ROOT || c->polkit == POLKIT_YES;
-        /* Each waits for some seconds, as many at once as a user may have. What is carried out has an
-         * order. */
+        /* With a silent polkit each call waits for seconds, so as many as a user may have wait at once. Calls
+         * that are carried out need their order. */
         const guint at_once = !allowed && c->polkit == POLKIT_SILENT ? 32 : 1;
         g_autoptr(GArray) rows = make_rows(f, c->caller);
         g_autofree char *before = mount_table(f), *after = NULL;
@@ -305,11 +296,11 @@ static void test_matrix(Fixture *f, gconstpointer data) {
                 g_assert_cmpstr(after, ==, before);
 }
 
-/* Without one no reply would be expected. */
+/* Without a callback GDBus asks for no reply. */
 static void ignore_answer(GObject *source, GAsyncResult *result, gpointer userdata) {
 }
 
-/* What polkit was asked for somebody who has gone leaves room to others. */
+/* Questions about a caller who has gone leave room to others. */
 static void test_gone(Fixture *f, gconstpointer data) {
         enum { QUESTIONS = 32 };
         GDBusMethodInvocation *questions[QUESTIONS];
@@ -326,7 +317,7 @@ static void test_gone(Fixture *f, gconstpointer data) {
         expect_error(f, call_start(f, "GetMetrics", NULL), "org.freedesktop.DBus.Error.AccessDenied",
                      "too many calls wait");
         close_caller(&other);
-        /* The bus has then told selvold, which hears of it before it hears of what is called next. */
+        /* The bus tells selvold of the end before it passes on the next call. */
         WAIT_FOR(!bus_has_name(f->client, name));
 
         metrics = expect_allowed(f, call_start(f, "GetMetrics", NULL));
@@ -339,14 +330,14 @@ static void test_silence(Fixture *f, gconstpointer data) {
         GDBusMethodInvocation *question = polkit_pop(f);
         g_autoptr(GVariant) metrics = NULL;
 
-        /* That others go on meanwhile: /limits/questions. */
+        /* /limits/questions shows that other calls go on meanwhile. */
         metrics = expect_allowed(f, call_start(f, "GetMetrics", NULL));
         expect_error(f, pending, "org.freedesktop.DBus.Error.AccessDenied", "did not answer");
         polkit_answer(question, TRUE, FALSE);
 }
 
-/* When the answer comes, what was asked for may be gone. That uses nothing up: many may ask, one after the
- * other. */
+/* The object of a call may be gone when polkit answers. Many such calls, one after the other, use nothing
+ * up. */
 static void test_object_gone(Fixture *f, gconstpointer data) {
         GDBusMethodInvocation *questions[30];
         GAsyncResult *calls[10];
@@ -374,7 +365,7 @@ static void test_object_gone(Fixture *f, gconstpointer data) {
         }
 }
 
-/* Who was asked before he lost his name still has a say. */
+/* An answer counts although polkit has lost its name since the question. */
 static void test_replaced(Fixture *f, gconstpointer data) {
         GAsyncResult *asked = call_start(f, "GetMetrics", NULL);
         GDBusMethodInvocation *question = polkit_pop(f);

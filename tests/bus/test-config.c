@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The configuration of selvold: what a mistake in it does at the start, at a reload, and to who asks for a check. */
+/* selvold meets a mistake in its configuration at the start, at a reload, and in a check. */
 
 #include <signal.h>
 #include <sys/socket.h>
@@ -14,7 +14,8 @@
 
 enum { EXIT_CONFIG = 78 };
 
-/* Runs a second selvold to its end, with one option more; NULL: none. Returns its exit status. */
+/* Runs a second selvold to its end, with the option, or a state directory if option is NULL. Returns the exit
+ * status. */
 static int run_selvold(Fixture *f, const char *option, char **ret_messages) {
         g_autofree char *state = g_strdup_printf("--state-directory=%s/other", f->directory),
                         *etc = g_strdup_printf("--config-etc=%s/etc", f->directory);
@@ -30,7 +31,7 @@ static int run_selvold(Fixture *f, const char *option, char **ret_messages) {
         return WEXITSTATUS(status);
 }
 
-/* It ends with a status of its own, by which systemd does not start it again, and says where the mistake is. */
+/* selvold tells where the mistake is, and ends with a status after which systemd does not start it again. */
 static void test_mistake(Fixture *f, gconstpointer data) {
         const char *const options[] = { NULL, "--check-config" };
 
@@ -53,19 +54,25 @@ static void test_check(Fixture *f, gconstpointer data) {
         g_assert_cmpstr(messages, ==, "");
 }
 
-/* What systemd shows as the status of the service. */
+/* --- the status, as systemd shows it --- */
 
-static int listen_at(const char *path) {
+/* Restarts selvold, and returns a socket that gets its status. */
+static int restart_to_notify(Fixture *f) {
+        g_autofree char *path = file_path(f, "notify");
         struct sockaddr_un address = { .sun_family = AF_UNIX };
         int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
         g_assert_cmpint(fd, >=, 0);
         g_strlcpy(address.sun_path, path, sizeof(address.sun_path));
         g_assert_cmpint(bind(fd, (struct sockaddr *) &address, sizeof(address)), ==, 0);
+        daemon_stop(f, SIGTERM);
+        f->notify_socket = path;
+        daemon_start(f);
+        f->notify_socket = NULL;
         return fd;
 }
 
-/* Reads what has come, of which the last status counts. */
+/* Reads all messages that have come; the last status counts. */
 static void read_status(int fd, char **status) {
         char text[4096];
         ssize_t n;
@@ -93,22 +100,19 @@ static void assert_may_mount(Fixture *f, gboolean expected) {
                 expect_error(f, pending, "PathNotAllowed", TARGET);
 }
 
-/* The one that is in force stays so until there is one without a mistake. */
+/* The configuration in force stays until there is a new one without a mistake. */
 static void test_reload(Fixture *f, gconstpointer data) {
         static const char mistake[] = DROPIN ":3: [Service] has no key Nonsense=";
-        g_autofree char *path = file_path(f, "notify"), *status = NULL;
-        int fd = listen_at(path);
+        g_autofree char *status = NULL;
+        int fd = restart_to_notify(f);
 
-        daemon_stop(f, SIGTERM);
-        f->notify_socket = path;
-        daemon_start(f);
         write_file(f, DROPIN, "[Service]\n\nNonsense=1\n[Worker]\nTargetRoots=/srv\n");
         g_assert_cmpint(kill(f->daemon, SIGHUP), ==, 0);
         WAIT_FOR(status_has(fd, &status, mistake, TRUE));
         g_assert_nonnull(strstr(status, "An earlier configuration is in force."));
         assert_metric(f, "selvol_config_rejected 1\n");
         assert_may_mount(f, FALSE);
-        /* Nor is it forgotten as time goes by. */
+        /* The status still has the mistake some time later. */
         pause_usec(600000);
         g_assert_true(status_has(fd, &status, mistake, TRUE));
 
@@ -133,14 +137,12 @@ static gboolean exists(Fixture *f, const char *name) {
         return g_file_test(path, G_FILE_TEST_EXISTS);
 }
 
-/* Metrics that can't be written are told of until they can, counted, and leave nothing behind. */
+/* While selvold can't write the metrics, the status tells so, a metric counts it, and no file stays
+ * behind. */
 static void test_textfile_fails(Fixture *f, gconstpointer data) {
-        g_autofree char *path = file_path(f, "notify"), *status = NULL;
-        int fd = listen_at(path);
+        g_autofree char *status = NULL;
+        int fd = restart_to_notify(f);
 
-        daemon_stop(f, SIGTERM);
-        f->notify_socket = path;
-        daemon_start(f);
         assert_metric(f, "selvol_textfile_last_success_timestamp_seconds 0\n");
         set_textfile(f, "missing/selvol.prom");
         WAIT_FOR(status_has(fd, &status, "missing/selvol.prom: No such file or directory", TRUE));

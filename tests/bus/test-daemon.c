@@ -1,38 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* selvold on a private bus, in front of a fake worker: limits, and the form of metrics. The answers of
- * methods are in calls/daemon. */
+/* selvold has limits, and metrics in the form of Prometheus. calls/daemon has the answers of methods. */
 
 #include "model/limits.h"
 #include "support.h"
 
-#define T1    "/var/lib/kubelet/pods/a/volumes/v"
-#define T2    "/var/lib/kubelet/pods/b/volumes/v"
-#define OVM   "'SELinuxRelabelPolicy': <'OnVolumeMount'>, 'SELinuxMountSupported': <true>"
 #define POD_A "{'SELinuxLevel': <'s0:c10,c0'>, 'Holder': <'pod-a'>, " OVM "}"
-#define POD_B "{'SELinuxLevel': <'s0:c20,c30'>, " OVM "}"
-
-static void assert_since(GVariant *holders, guint64 before, guint64 after) {
-        g_autoptr(GVariant) holder = g_variant_get_child_value(holders, 0);
-
-        g_assert_cmpuint(get_number(holder, "SinceUSec"), >=, before);
-        g_assert_cmpuint(get_number(holder, "SinceUSec"), <=, after);
-}
-
-/* A holder is one since it was mounted, also where it is in the way. */
-static void test_since(Fixture *f, gconstpointer data) {
-        guint64 before = (guint64) g_get_real_time(), after;
-        g_autoptr(GVariant) holders = NULL, reply = NULL, plan = NULL, conflicts = NULL;
-
-        mount_volume(f, "v", "/dev/vdb", T1, POD_A);
-        after = (guint64) g_get_real_time();
-        holders = get_holders(f, "v");
-        assert_since(holders, before, after);
-        reply = expect_reply(f, call_start(f, "PlanVolume", mount_arguments("v", "/dev/vdb", T2, POD_B)));
-        plan = g_variant_get_child_value(reply, 0);
-        conflicts = g_variant_lookup_value(plan, "Conflicts", G_VARIANT_TYPE("aa{sv}"));
-        assert_since(conflicts, before, after);
-}
 
 static void test_long_strings(Fixture *f, gconstpointer data) {
         g_autofree char *filler = g_strnfill(4096, 'a'), *target = g_strdup_printf("/var/lib/kubelet/%s", filler),
@@ -47,7 +20,7 @@ static void test_long_strings(Fixture *f, gconstpointer data) {
         expect_error(f, start_mount(f, "v", "/dev/vdb", T1, option), "InvalidOption", "longer");
 }
 
-/* More callers than selvold remembers the uid of, each of which it asks the bus for. */
+/* selvold asks the bus for the uid of each caller, and does not remember the uids of so many. */
 static void test_many_callers(Fixture *f, gconstpointer data) {
         enum { MANY = 100 };
         GDBusConnection *callers[MANY];
@@ -69,7 +42,7 @@ static void test_many_callers(Fixture *f, gconstpointer data) {
                 g_object_unref(callers[i]);
 }
 
-/* Prometheus' own tool has nothing to say against the text. */
+/* Prometheus' own tool accepts the text. */
 static void test_promtool(Fixture *f, gconstpointer data) {
         g_autofree char *promtool = g_find_program_in_path("promtool");
         g_autoptr(GVariant) metrics = NULL;
@@ -96,7 +69,7 @@ static void test_promtool(Fixture *f, gconstpointer data) {
         g_assert_true(g_subprocess_get_successful(check));
 }
 
-/* Those who wait for one job are limited too. */
+/* Only so many calls may wait for one job. */
 static void test_join_limit(Fixture *f, gconstpointer data) {
         GAsyncResult *calls[WAITERS_MAX + 16];
 
@@ -106,12 +79,12 @@ static void test_join_limit(Fixture *f, gconstpointer data) {
         g_assert_cmpuint(count_refused(f, calls, G_N_ELEMENTS(calls), "", "Canceled"), ==, 16);
 }
 
-/* As many holders as there can be. */
+/* A volume has the most holders that it can have. */
 static void test_holders_limit(Fixture *f, gconstpointer data) {
         for (size_t i = 0; i < HOLDERS_MAX; i++) {
                 g_autofree char *target = g_strdup_printf("/var/lib/kubelet/pods/%zu/volumes/v", i);
-                g_autoptr(GVariant) reply = expect_reply(f, start_mount(f, "v", "/dev/vdb", target, POD_A));
-                g_assert_nonnull(reply);
+
+                mount_volume(f, "v", "/dev/vdb", target, POD_A);
         }
         expect_error(f, start_mount(f, "v", "/dev/vdb", "/var/lib/kubelet/pods/more/volumes/v", POD_A),
                      "LimitReached", "can't have more: unmount one");
@@ -120,7 +93,6 @@ static void test_holders_limit(Fixture *f, gconstpointer data) {
 void add_tests(void) {
 #define ADD(name, data, function) \
         g_test_add("/daemon/" name, Fixture, data, fixture_set_up, function, fixture_tear_down)
-        ADD("since", NULL, test_since);
         ADD("long-strings", NULL, test_long_strings);
         ADD("join/limit", NULL, test_join_limit);
         ADD("holders/limit", NULL, test_holders_limit);

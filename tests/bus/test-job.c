@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Jobs on the bus, by way of Relabel: how they are watched, forgotten and limited; the rest is in
- * calls/job. */
+/* Callers watch jobs of Relabel on the bus; selvold forgets old jobs, and limits callers. calls/job has the
+ * other cases. */
 
 #include "model/limits.h"
 #include "support.h"
 
-#define T1        "/var/lib/kubelet/pods/a/volumes/v"
 #define CONTEXT_A "system_u:object_r:container_file_t:s0:c0,c10"
 #define ALWAYS_A  "{'SELinuxLevel': <'s0:c0,c10'>, 'Holder': <'pod-a'>}"
 #define JOB       "org.selvol1.Job"
@@ -59,20 +58,20 @@ static gboolean has_rate_at_most(Fixture *f, const char *job, guint64 most) {
         return get_number(all, "EntriesPerSecond") <= most;
 }
 
-/* All as one look at the job has it, which was after start. */
+/* job has the properties of one moment after start. */
 static void assert_rate(GVariant *job, gint64 start, guint64 started) {
         const guint64 total = 300, rate = get_number(job, "EntriesPerSecond");
 
         g_assert_cmpuint(get_number(job, "EntriesDone"), ==, 10);
         g_assert_cmpuint(get_number(job, "EntriesTotal"), ==, total);
         g_assert_cmpuint(rate, >=, 10 * G_USEC_PER_SEC / (guint64) (g_get_monotonic_time() - start));
-        /* From the start of the walk on everything takes its share of that. */
+        /* The rate and the expected end are about the time since the walk began. */
         g_assert_cmpuint(get_number(job, "ExpectedEndUSec"), >=, started + total * G_USEC_PER_SEC / (rate + 1));
         g_assert_cmpuint(get_number(job, "ExpectedEndUSec"), <=,
                          (guint64) g_get_real_time() + total * G_USEC_PER_SEC / rate);
 }
 
-/* Calls join, everybody is told, and not too often. */
+/* Calls join a job. Signals tell all clients, and not too often. */
 static void test_slow(Fixture *f, gconstpointer data) {
         g_autofree char *job = NULL, *joined = NULL;
         g_autoptr(GVariant) details = NULL, all = NULL;
@@ -103,7 +102,7 @@ static void test_slow(Fixture *f, gconstpointer data) {
         details = job_wait(f, job, "done");
         g_assert_cmpuint(get_number(details, "EntriesDone"), ==, 300);
         WAIT_FOR(seen.removed == 1 && seen.most == 300);
-        /* Fifty signals of the worker in a second. */
+        /* The worker sends fifty signals in a second. */
         g_assert_cmpuint(seen.changed, >=, 3);
         g_assert_cmpuint(seen.changed, <=, (guint64) (g_get_monotonic_time() - start) / 250000 + 2);
         g_assert_cmpstr(seen.result, ==, "done");
@@ -114,7 +113,7 @@ static void test_slow(Fixture *f, gconstpointer data) {
         g_free(seen.result);
 }
 
-/* Results are kept, but not without end. */
+/* selvold keeps only so many results. */
 static void test_expiry(Fixture *f, gconstpointer data) {
         g_autofree char *first = NULL, *second = NULL;
         g_autoptr(GVariant) details = NULL, reply = NULL;
@@ -149,7 +148,7 @@ static void test_wait_limit(Fixture *f, gconstpointer data) {
         job = start_relabel(f, "v", "");
         for (size_t i = 0; i < G_N_ELEMENTS(calls); i++)
                 calls[i] = call_start_at(f, job, JOB, "Wait", NULL);
-        /* Who can't wait can still have it ended. */
+        /* A caller that can't wait can still cancel the job. */
         canceled = expect_reply(f, call_start_at(f, job, JOB, "Cancel", NULL));
         g_assert_cmpuint(count_refused(f, calls, G_N_ELEMENTS(calls), "wait for this", NULL), ==, 16);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Nobody stops the others: what is limited for a caller, and for a source, leaves room to everybody else. */
+/* A caller or a source that has reached its limit leaves room to all others. */
 
 #include <signal.h>
 #include <sys/resource.h>
@@ -14,12 +14,12 @@
 
 enum { CROWD = 4, FLOOD = 120 };
 
-/* Nobody could allow anything. */
+/* Without polkit nobody can allow a call. */
 static void set_up_refused(Fixture *f, gconstpointer data) {
         fixture_start(f, CALLER_OTHER, FALSE);
 }
 
-/* A mount that hangs, of a volume of its own. */
+/* Mounts a volume of its own, and the mount hangs. */
 static void send_hanging(Fixture *f, guint i, const char *source) {
         g_autofree char *volume = g_strdup_printf("hung-%u", i),
                         *target = g_strdup_printf("/var/lib/kubelet/pods/%u/volumes/v", i);
@@ -33,7 +33,7 @@ static void send_hanging_device(Fixture *f, guint i) {
         send_hanging(f, i, source);
 }
 
-/* What hangs has not ended meanwhile. */
+/* The mounts that hang have not ended meanwhile. */
 static void assert_none_timed_out(Fixture *f) {
         assert_metric(f, "selvol_refusals_total{error=\"TimedOut\"} 0\n");
 }
@@ -48,12 +48,12 @@ static void assert_unmounts_at_once(Fixture *f, const char *volume) {
         assert_none_timed_out(f);
 }
 
-/* The children of so many jobs, and that of the watch. */
+/* Besides these jobs the watch has a child. */
 static gboolean n_run(Fixture *f, gsize n) {
         return worker_count_children(f) == n + 1;
 }
 
-/* A server of which all volumes hang: it has no more places than one may have. */
+/* All volumes of a server hang: they take no more places than one source may have. */
 static void test_source(Fixture *f, gconstpointer data) {
         const char *source = data;
 
@@ -65,7 +65,7 @@ static void test_source(Fixture *f, gconstpointer data) {
         WAIT_FOR(n_run(f, JOBS_OF_SOURCE_MAX));
 }
 
-/* Volumes that have nothing in common but their caller. */
+/* The volumes have only their caller in common. */
 static void test_caller(Fixture *f, gconstpointer data) {
         Fixture other = other_caller(f);
 
@@ -78,23 +78,21 @@ static void test_caller(Fixture *f, gconstpointer data) {
         close_caller(&other);
 }
 
-/* All places are taken, and there is still one to unmount. */
+/* Mounts have taken all places, and there are still places for unmounts. */
 static void test_unmount(Fixture *f, gconstpointer data) {
         Fixture crowd[CROWD];
 
         assert_mounts_at_once(f, "v", "/dev/vdb");
-        for (guint i = 0; i < CROWD; i++)
-                crowd[i] = other_caller(f);
+        open_callers(f, crowd, CROWD);
         for (guint i = 0; i < JOBS_MAX + 6; i++)
                 send_hanging_device(&crowd[i % CROWD], i);
         WAIT_FOR(n_run(f, JOBS_MAX));
         assert_unmounts_at_once(f, "v");
         WAIT_FOR(n_run(f, JOBS_MAX));
-        for (guint i = 0; i < CROWD; i++)
-                close_caller(&crowd[i]);
+        close_callers(crowd, CROWD);
 }
 
-/* All wait for one volume, which hangs. */
+/* All calls wait for one volume, which hangs. */
 static void test_waiting(Fixture *f, gconstpointer data) {
         Fixture other = other_caller(f);
 
@@ -111,7 +109,7 @@ static void test_waiting(Fixture *f, gconstpointer data) {
         close_caller(&other);
 }
 
-/* Questions to polkit that it does not answer. */
+/* polkit does not answer. */
 static void test_questions(Fixture *f, gconstpointer data) {
         enum { MAX = 32 };
         GAsyncResult *calls[MAX];
@@ -127,7 +125,7 @@ static void test_questions(Fixture *f, gconstpointer data) {
                 g_variant_unref(expect_reply(f, calls[i]));
 }
 
-/* One user's calls leave room to wait for a job to others, and it can be canceled all the same. */
+/* The calls of one user that wait for a job leave room to others, and the user can still cancel the job. */
 static void test_followers(Fixture *f, gconstpointer data) {
         enum { TOO_MANY = 8 };
         g_autoptr(GVariant) mounted = NULL, started = NULL, canceled = NULL;
@@ -145,20 +143,19 @@ static void test_followers(Fixture *f, gconstpointer data) {
         g_assert_cmpuint(count_refused(f, calls, G_N_ELEMENTS(calls), "calls wait for this job", NULL), ==, TOO_MANY);
 }
 
-/* The bus has read what was sent to it before. */
+/* Waits until the bus has read all that the caller has sent. */
 static void await_bus(Fixture *f) {
         (void) bus_has_name(f->client, "org.selvol1");
 }
 
-/* A user has no more places for having more connections. */
+/* Many connections give a user no more places than one. */
 static void test_put_off(Fixture *f, gconstpointer data) {
         enum { CONNECTIONS = 4, CALLS = 6, PLACES = 8 };
         Fixture callers[CONNECTIONS];
         GAsyncResult *calls[CONNECTIONS][CALLS];
         guint n_refused = 0;
 
-        for (guint i = 0; i < CONNECTIONS; i++)
-                callers[i] = other_caller(f);
+        open_callers(f, callers, CONNECTIONS);
         g_assert_cmpint(kill(f->daemon, SIGSTOP), ==, 0);
         for (guint i = 0; i < CONNECTIONS; i++) {
                 for (guint k = 0; k < CALLS; k++)
@@ -171,8 +168,7 @@ static void test_put_off(Fixture *f, gconstpointer data) {
                 n_refused += count_refused(&callers[i], calls[i], CALLS, "wait to be read",
                                            "org.freedesktop.DBus.Error.AccessDenied");
         g_assert_cmpuint(n_refused, >, (CONNECTIONS * CALLS - PLACES) / 2);
-        for (guint i = 0; i < CONNECTIONS; i++)
-                close_caller(&callers[i]);
+        close_callers(callers, CONNECTIONS);
 }
 
 static GAsyncResult *start_large(Fixture *f, gsize bytes) {
@@ -187,13 +183,13 @@ static void end_large(Fixture *f, GAsyncResult *pending) {
         expect_error(f, pending, "LimitReached", "than any method takes");
 }
 
-/* Before anybody is asked, and whoever calls. */
+/* selvold refuses large calls of all callers, before it asks polkit. */
 static void test_large(Fixture *f, gconstpointer data) {
         end_large(f, start_large(f, 1024 * 1024));
         g_assert_cmpuint(gt_dbus_queue_get_n_messages(f->queue), ==, 0);
 }
 
-/* Without AddressSanitizer keeping what has been freed. */
+/* By default AddressSanitizer keeps memory that was freed, which a measurement would count. */
 static void set_up_measured(Fixture *f, gconstpointer data) {
         g_setenv("ASAN_OPTIONS", "quarantine_size_mb=1", TRUE);
         fixture_set_up(f, data);
@@ -210,7 +206,8 @@ static guint64 peak_kib(GPid pid) {
         return g_ascii_strtoull(line + strlen("VmHWM:"), NULL, 10);
 }
 
-/* While selvold asks the bus who has sent a call, others send large ones: it does not read them meanwhile. */
+/* Others send large calls while selvold asks the bus about the sender of another call. It does not read them
+ * meanwhile. */
 static void test_large_at_once(Fixture *f, gconstpointer data) {
         enum { SIZE = 8 * 1024 * 1024, CALLS = 10, GROWTH_KIB_MAX = 48 * 1024 };
         Fixture unknown = other_caller(f);
@@ -233,7 +230,7 @@ static void test_large_at_once(Fixture *f, gconstpointer data) {
         close_caller(&unknown);
 }
 
-/* Calls of one caller, and then one of another, which selvold finds all at once when it goes on. */
+/* selvold is stopped, and then finds many calls of one caller, and one call of another, all at once. */
 typedef struct Flood {
         Fixture other;
         GAsyncResult *calls[FLOOD], *probe;
@@ -241,7 +238,7 @@ typedef struct Flood {
 
 static void flood_start(Flood *flood, Fixture *f, const char *interface, const char *method, const char *arguments) {
         flood->other = other_caller(f);
-        /* It begins anew after 50 ms, which others that run are not to take. */
+        /* selvold counts anew after 50 ms, in which other processes must not take the CPU. */
         (void) setpriority(PRIO_PROCESS, (id_t) f->daemon, -20);
         g_assert_cmpint(kill(f->daemon, SIGSTOP), ==, 0);
         for (guint i = 0; i < FLOOD; i++)
@@ -253,7 +250,8 @@ static void flood_start(Flood *flood, Fixture *f, const char *interface, const c
         g_assert_cmpint(kill(f->daemon, SIGCONT), ==, 0);
 }
 
-/* Returns how many calls had been carried out, with that of the other caller, as its answer says itself. */
+/* Returns how many calls, with that of the other caller, selvold had carried out by the time of its
+ * answer. */
 static guint64 flood_end_probe(Flood *flood) {
         static const char series[] = "\nselvol_authorizations_total{result=\"root\"} ";
         g_autoptr(GVariant) reply = NULL;
@@ -267,12 +265,12 @@ static guint64 flood_end_probe(Flood *flood) {
         return g_ascii_strtoull(found + strlen(series), NULL, 10);
 }
 
-/* Returns how many calls were refused. */
+/* Returns how many calls selvold refused. */
 static guint flood_end(Flood *flood, Fixture *f) {
         return count_refused(f, flood->calls, FLOOD, "wait for answers", NULL);
 }
 
-/* Who calls often does not hold up who calls once. */
+/* A caller of many calls does not hold up a caller of one. */
 static void test_flood(Fixture *f, gconstpointer data) {
         Flood flood;
 
@@ -281,7 +279,7 @@ static void test_flood(Fixture *f, gconstpointer data) {
         g_assert_cmpuint(flood_end(&flood, f), ==, 0);
 }
 
-/* The answers would be large. */
+/* selvold refuses most of these calls, as the answers would be large. */
 static void test_flood_objects(Fixture *f, gconstpointer data) {
         Flood flood;
 
@@ -290,7 +288,7 @@ static void test_flood_objects(Fixture *f, gconstpointer data) {
         g_assert_cmpuint(flood_end(&flood, f), >, FLOOD / 2);
 }
 
-/* It is read no further than it may be long. */
+/* selvold reads an array only up to the limit. */
 static void test_long_array(Fixture *f, gconstpointer data) {
         GVariantBuilder strings = G_VARIANT_BUILDER_INIT(G_VARIANT_TYPE_STRING_ARRAY),
                         options = G_VARIANT_BUILDER_INIT(G_VARIANT_TYPE_VARDICT);

@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Many jobs want the same volume, target or device: none waits for ever, and signals tell of each. Cases
- * with few jobs are in calls/line. */
+/* Many jobs want the same volume, target or device: no job waits for ever, and signals tell of each job.
+ * calls/line has the cases with few jobs. */
 
 #include <signal.h>
 
 #include "model/limits.h"
 #include "support.h"
 
-#define T1        "/var/lib/kubelet/pods/a/volumes/v"
-#define T2        "/var/lib/kubelet/pods/b/volumes/v"
-#define T3        "/var/lib/kubelet/pods/c/volumes/v"
 #define CONTEXT_A "system_u:object_r:container_file_t:s0:c0,c10"
-#define OVM       "'SELinuxRelabelPolicy': <'OnVolumeMount'>, 'SELinuxMountSupported': <true>"
 #define LEVEL_A   "'SELinuxLevel': <'s0:c0,c10'>"
 #define LEVEL_B   "'SELinuxLevel': <'s0:c20,c30'>"
 #define LEVEL_C   "'SELinuxLevel': <'s0:c40,c50'>"
@@ -29,17 +25,6 @@ enum { RANDOM_OPERATIONS = 2500 };
 enum { RANDOM_OPERATIONS = 10000 };
 #endif
 
-/* A bus lets nobody wait for more than 128 replies. */
-static void crowd_open(const Fixture *f, Fixture crowd[static CROWD]) {
-        for (guint i = 0; i < CROWD; i++)
-                crowd[i] = other_caller(f);
-}
-
-static void crowd_close(Fixture crowd[static CROWD]) {
-        for (guint i = 0; i < CROWD; i++)
-                close_caller(&crowd[i]);
-}
-
 static char *target_of(gsize i) {
         return g_strdup_printf("/var/lib/kubelet/pods/%zu/volumes/v", i);
 }
@@ -52,14 +37,14 @@ static guint count_ended(GAsyncResult *const *calls, guint first, guint step) {
         return n;
 }
 
-/* 200 at once for one volume: one superblock, 200 holders, and all is counted. */
+/* 200 mounts of one volume at once give one superblock and 200 holders, and the metrics count all. */
 static void test_many(Fixture *f, gconstpointer data) {
         g_autofree char *device = NULL;
         GAsyncResult *calls[MANY];
         Fixture crowd[CROWD];
         guint n_shared = 0;
 
-        crowd_open(f, crowd);
+        open_callers(f, crowd, CROWD);
         for (guint i = 0; i < MANY; i++) {
                 g_autofree char *target = target_of(i),
                                 *options =
@@ -101,10 +86,11 @@ static void test_many(Fixture *f, gconstpointer data) {
         assert_metric(f, "selvol_store_errors_total 0\n");
         assert_metric(f, "selvol_jobs 0\n");
         assert_metrics_zero(f, "selvol_refusals_total{");
-        crowd_close(crowd);
+        close_callers(crowd, CROWD);
 }
 
-/* Checks the answer to a random operation; returns whether it succeeded, and counts mounts. */
+/* Returns whether a random operation succeeded, and counts mounts. The test fails on an error that can't
+ * be. */
 static gboolean check_random_answer(Fixture *f, GAsyncResult *pending, guint *n_mounted) {
         static const char *const allowed[] = { "InvalidTarget",  "Incompatible", "ContextConflict", "NotSupported",
                                                "InvalidContext", "NoSuchVolume", "Canceled" };
@@ -169,15 +155,16 @@ static gboolean jobs_have_ended(Fixture *f) {
         return read_metric(f, "selvol_jobs") == 0;
 }
 
-/* Over 5 volumes, 5 targets and 3 devices, 300 at a time: all end, and record and mount table agree. */
+/* 300 operations at a time, over 5 volumes, 5 targets and 3 devices, all end, and record and mount table then
+ * agree. */
 static void test_random(Fixture *f, gconstpointer data) {
         GAsyncResult *calls[CROWD * 75] = { NULL };
         gint64 start = g_get_monotonic_time();
         Fixture crowd[CROWD];
         guint n_succeeded = 0, n_mounted = 0;
 
-        crowd_open(f, crowd);
-        /* They are known, whatever comes first. */
+        open_callers(f, crowd, CROWD);
+        /* selvold then knows the volumes, whatever operation comes first. */
         for (int v = 0; v < 5; v++) {
                 g_autofree char *volume = g_strdup_printf("v%d", v),
                                 *source = g_strdup_printf("/dev/%d/disk%d", v, v % 3);
@@ -194,7 +181,7 @@ static void test_random(Fixture *f, gconstpointer data) {
         }
         for (guint i = 0; i < G_N_ELEMENTS(calls); i++)
                 n_succeeded += check_random_answer(&crowd[i % CROWD], calls[i], &n_mounted);
-        crowd_close(crowd);
+        close_callers(crowd, CROWD);
         WAIT_FOR(jobs_have_ended(f));
         g_assert_cmpuint(n_succeeded, >, RANDOM_OPERATIONS / 3);
         g_assert_cmpuint(n_mounted, >, RANDOM_OPERATIONS / 500);
@@ -209,12 +196,12 @@ static void test_random(Fixture *f, gconstpointer data) {
         assert_metric(f, "selvol_holders_lost_total 0\n");
 }
 
-/* Many wait for a holder to go, and cost nothing but memory. */
+/* Many jobs wait until a holder goes, and need only memory meanwhile. */
 static void test_wait_for_context(Fixture *f, gconstpointer data) {
         GAsyncResult *calls[MANY];
         Fixture crowd[CROWD];
 
-        crowd_open(f, crowd);
+        open_callers(f, crowd, CROWD);
         mount_volume(f, "v", "/dev/vdb", T1, POD_A);
         for (guint i = 0; i < MANY; i++) {
                 g_autofree char *target = target_of(i),
@@ -229,7 +216,8 @@ static void test_wait_for_context(Fixture *f, gconstpointer data) {
         mount_volume(f, "w", "/dev/vdc", T2, POD_A);
         g_assert_cmpuint(count_ended(calls, 0, 1), ==, 0);
 
-        /* Who came first, and all that want the same; then, when they have gone, the others. */
+        /* The first mount goes on, with all that want the same context; when these have gone, so do the
+         * others. */
         unmount_volume(f, "v", T1);
         for (guint first = 0; first < 2; first++) {
                 WAIT_FOR(count_ended(calls, first, 2) == MANY / 2);
@@ -245,10 +233,10 @@ static void test_wait_for_context(Fixture *f, gconstpointer data) {
         for (guint i = 0; i < MANY; i++)
                 g_variant_unref(expect_reply(&crowd[i % CROWD], calls[i]));
         assert_metrics_zero(f, "selvol_refusals_total{");
-        crowd_close(crowd);
+        close_callers(crowd, CROWD);
 }
 
-/* Who wants no answer need not stay for it. */
+/* A caller that wants no answer may leave before its job runs. */
 static void test_no_reply(Fixture *f, gconstpointer data) {
         Fixture other = other_caller(f);
         GAsyncResult *front;
@@ -279,14 +267,14 @@ static void test_planned(Fixture *f, gconstpointer data) {
         g_autoptr(GVariant) reply = NULL;
         Fixture crowd[CROWD];
 
-        crowd_open(f, crowd);
+        open_callers(f, crowd, CROWD);
         for (guint i = 0; i < JOBS_MAX; i++) {
                 g_autofree char *volume = g_strdup_printf("v%u", i),
                                 *source = g_strdup_printf("/dev/%u/hang-observe", i), *target = target_of(i);
 
                 mounts[i] = start_mount(&crowd[i % CROWD], volume, source, target, "{" LONG "}");
         }
-        /* Calls of several connections come in any order, and the job is asked about by its number. */
+        /* Calls of several connections come in any order, and the test needs the number of the job. */
         WAIT_FOR(worker_count_children(f) == JOBS_MAX + 1);
         plan = call_start(f, "PlanVolume", mount_arguments("v", "/dev/vdb", T1, POD_A));
         wait_for_job(f, JOBS_MAX + 1, "waiting");
@@ -302,14 +290,12 @@ static void test_planned(Fixture *f, gconstpointer data) {
                 assert_result(f, JOBS_MAX + 1, "done", "");
         }
         WAIT_FOR(worker_count_children(f) == 1);
-        crowd_close(crowd);
+        close_callers(crowd, CROWD);
 }
 
-/* How long sd-bus lets calls wait that have no time-out of their own, NULL: 25 seconds; and how long the
- * disk is gone. */
 typedef struct Frozen {
-        const char *bus_sec;
-        guint seconds;
+        const char *bus_sec; /* the default time-out of sd-bus; NULL: 25 seconds */
+        guint seconds;       /* the disk stalls so long */
 } Frozen;
 
 static const Frozen frozen_short = { "2", 3 }, frozen_long = { NULL, 60 };
@@ -320,13 +306,13 @@ static void set_up_frozen(Fixture *f, gconstpointer data) {
         fixture_start(f, CALLER_ROOT, FALSE);
 }
 
-/* No call between selvold and the worker is left to the time-out of sd-bus: what waits for a disk goes on
- * when that is there again. */
+/* Calls between selvold and the worker do not end by the default time-out of sd-bus: after a stall of the
+ * disk they go on. */
 static void test_frozen(Fixture *f, gconstpointer data) {
         guint seconds = ((const Frozen *) data)->seconds;
         GAsyncResult *pending;
 
-        store_freeze(f);
+        store_freeze(f, "");
         pending = start_mount(f, "v", "/dev/vdb", T1, "{" LEVEL_A ", " OVM ", " LONG "}");
         pause_usec((gint64) seconds * G_USEC_PER_SEC);
         g_assert_false(call_has_ended(pending));
@@ -338,7 +324,7 @@ static void test_frozen(Fixture *f, gconstpointer data) {
         g_assert_true(is_mounted(f, T1));
 }
 
-/* Objects of jobs that were told of, and of those the ones that went. */
+/* Signals have told of these objects of jobs. */
 typedef struct Objects {
         GHashTable *added, *removed;
 } Objects;
@@ -361,7 +347,7 @@ static guint count_told(const Objects *o) {
         return g_hash_table_size(o->added) + g_hash_table_size(o->removed);
 }
 
-/* A list that nothing was told of meanwhile: what comes right after the reply may be heard before
+/* Returns a list of objects without a signal meanwhile: a signal right behind the reply may arrive before
  * call_end() returns. */
 static GVariant *list_objects(Fixture *f, const Objects *o) {
         GVariant *reply = NULL;
@@ -376,7 +362,7 @@ static GVariant *list_objects(Fixture *f, const Objects *o) {
         return reply;
 }
 
-/* Returns how many jobs are listed; each is one that was told of, and all that went were told of too. */
+/* Returns how many jobs are listed, and asserts that signals have told of the same jobs. */
 static gsize check_listed(Fixture *f, const Objects *o) {
         g_autoptr(GVariant) reply = list_objects(f, o), objects = NULL;
         GVariantIter iterator;
@@ -396,7 +382,8 @@ static gsize check_listed(Fixture *f, const Objects *o) {
         return n;
 }
 
-/* GetManagedObjects and its signals say the same of jobs, which come, wait, walk, end, and are forgotten. */
+/* GetManagedObjects and its signals tell the same about jobs that come, wait, walk, end, and are
+ * forgotten. */
 static void test_objects(Fixture *f, gconstpointer data) {
         g_autoptr(GHashTable) added = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
                               removed = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -417,7 +404,7 @@ static void test_objects(Fixture *f, gconstpointer data) {
                         write_file(f, "go", "");
                 done = call_has_ended(waiting) && call_has_ended(quick);
                 (void) check_listed(f, &o);
-                job = get_volume_text_or_null(f, "v", "Job");
+                job = get_volume_text(f, "v", "Job");
                 pause_usec(10000);
                 if (job && !g_str_equal(job, "/"))
                         g_assert_true(g_hash_table_contains(added, job));
@@ -433,7 +420,7 @@ static void test_objects(Fixture *f, gconstpointer data) {
 
                 g_assert_true(g_hash_table_contains(added, job));
         }
-        /* The oldest is forgotten once the child of the newest has gone. */
+        /* selvold forgets the oldest job once the child of the newest has gone. */
         WAIT_FOR(check_listed(f, &o) == 64);
         g_assert_cmpuint(g_hash_table_size(removed), ==, 8);
         g_dbus_connection_signal_unsubscribe(f->client, subscription);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* mount.selvol against a mock of org.selvol1 on a bus of its own: what it asks for, what it says, how it
- * exits; by itself, and as mount(8) runs it. */
+/* mount.selvol calls a mock of org.selvol1 on a private bus, by itself, and started by mount(8). The cases
+ * have its calls, texts and exit statuses. */
 #include <signal.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "ctl-support.h"
@@ -146,8 +145,8 @@ static const Case cases[] = {
           .err = "mount.selvol: Too slow\\x1b.\n" },
 };
 
-/* What arrives when mount(8) is in between; it finds its helpers in /sbin only, and that of util-linux 2.41
- * looks for the directory of a remount first. */
+/* mount(8) looks for helpers only in /sbin. Before a remount mount(8) of util-linux 2.41 looks for the
+ * directory. */
 #define AS_MOUNT \
         "unshare --mount sh -c 'mount -t tmpfs helpers /usr/sbin && cp \"$0\" /usr/sbin/mount.selvol && exec \"$@\"' "
 
@@ -173,7 +172,7 @@ static const Case mount_cases[] = {
                       ", 'MountOptions': <['noexec', 'nosuid', 'nodev']>, 'ReadOnly': <true>, " HOLDER) },
 };
 
-/* The program that is run instead, with the helper as its last argument. */
+/* Runs the words before the helper, which becomes their last argument. */
 static void run_with(Fixture *f, const Case *c, const char *before) {
         g_autofree char *helper = g_strdup(g_getenv("SELVOLCTL")), *program = g_strdup_printf("%s%s", before, helper);
 
@@ -189,13 +188,18 @@ static void test_mount(Fixture *f, gconstpointer data) {
                 run_with(f, data, AS_MOUNT);
 }
 
+#define NO_BUS "mount.selvol: Can't connect to the system bus: No such file or directory\n"
+
+static const Case no_bus_cases[] = {
+        { "no-bus", "/dev/vdb /t -o 'rw,nofail,volume=db,level=\"s0:c1,c2\"'", .code = 32,
+          .err = NO_BUS LINE("volume=db,level=\"s0:c1,c2\"") },
+        { "fstab", "'#src' '/t #' -o volume=db -t selvol.tmpfs", .code = 32,
+          .err = NO_BUS "mount.selvol: If it is to be mounted at boot, the line in fstab that waits for selvold is: "
+                        "\\043src /t\\040# selvol.tmpfs volume=db,nofail,x-systemd.requires=selvol.target 0 0\n" },
+};
+
 static void test_no_bus(Fixture *f, gconstpointer data) {
-        run_with(f,
-                 &(Case){ .command = "/dev/vdb /t -o 'rw,nofail,volume=db,level=\"s0:c1,c2\"'",
-                          .code = 32,
-                          .err = "mount.selvol: Can't connect to the system bus: No such file or directory\n" LINE(
-                                  "volume=db,level=\"s0:c1,c2\"") },
-                 "env DBUS_SYSTEM_BUS_ADDRESS=unix:path=/nonexistent ");
+        run_with(f, data, "env DBUS_SYSTEM_BUS_ADDRESS=unix:path=/nonexistent ");
 }
 
 static void test_no_service(Fixture *f, gconstpointer data) {
@@ -209,19 +213,7 @@ static void test_no_service(Fixture *f, gconstpointer data) {
                                 "volume=db") });
 }
 
-static void test_fstab(Fixture *f, gconstpointer data) {
-        run_with(
-                f,
-                &(Case){
-                        .command = "'#src' '/t #' -o volume=db -t selvol.tmpfs",
-                        .code = 32,
-                        .err = "mount.selvol: Can't connect to the system bus: No such file or directory\n"
-                               "mount.selvol: If it is to be mounted at boot, the line in fstab that waits for selvold is: "
-                               "\\043src /t\\040# selvol.tmpfs volume=db,nofail,x-systemd.requires=selvol.target 0 0\n" },
-                "env DBUS_SYSTEM_BUS_ADDRESS=unix:path=/nonexistent ");
-}
-
-/* As systemd does when the time of a mount unit is over. */
+/* systemd sends SIGTERM when the time of a mount unit is over. */
 static void test_signal(Fixture *f, gconstpointer data) {
         static const Case c = { .exchanges = MOUNT(HOLDER) };
         g_autoptr(GSubprocess) child = ctl_start("/dev/vdb /t -o volume=db", -1);
@@ -243,8 +235,7 @@ static void test_signal(Fixture *f, gconstpointer data) {
 void add_tests(void) {
         add_ctl_rows("/mount-helper", cases, test_case);
         add_ctl_rows("/mount-helper/mount", mount_cases, test_mount);
-        g_test_add("/mount-helper/no-bus", Fixture, NULL, fixture_set_up, test_no_bus, fixture_tear_down);
-        g_test_add("/mount-helper/fstab", Fixture, NULL, fixture_set_up, test_fstab, fixture_tear_down);
+        add_ctl_rows("/mount-helper", no_bus_cases, test_no_bus);
         g_test_add("/mount-helper/no-service", Fixture, NULL, fixture_set_up, test_no_service, fixture_tear_down);
         g_test_add("/mount-helper/interrupt", Fixture, GINT_TO_POINTER(SIGINT), fixture_set_up, test_signal,
                    fixture_tear_down);

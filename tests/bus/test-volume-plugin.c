@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* selvol-volume-plugin as podman sees it, in front of selvold with a fake worker. */
+/* The test plays podman, and talks to selvol-volume-plugin, in front of selvold with a fake worker. */
 
-#include <fcntl.h>
 #include <glib/gstdio.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -15,12 +14,15 @@
 
 enum { CONNECTIONS_MAX = 128 };
 
-#define ID        "2f73349cf6ee3d4b2aa4b0e5b2bd64f45afcbdd6a3db7dd3a4d5b2ac4a4a1e54"
-#define NAMED(n)  "{\"Name\":\"" n "\",\"ID\":\"" ID "\"}"
-#define DB        NAMED("db")
-#define OPTIONS   "\"source\":\"/dev/vdb\",\"level\":\"s0:c1,c2\""
-#define CREATE_DB "{\"Name\":\"db\",\"Opts\":{" OPTIONS "}}"
-#define DONE      "{\"Err\":\"\"}"
+#define ID                    "2f73349cf6ee3d4b2aa4b0e5b2bd64f45afcbdd6a3db7dd3a4d5b2ac4a4a1e54"
+#define NAMED(n)              "{\"Name\":\"" n "\",\"ID\":\"" ID "\"}"
+#define DB                    NAMED("db")
+#define OPTIONS               "\"source\":\"/dev/vdb\",\"level\":\"s0:c1,c2\""
+#define HELD                  "\"source\":\"/dev/walk-held\",\"level\":\"s0:c1,c2\",\"policy\":\"Always\""
+#define CREATE(name, options) "{\"Name\":\"" name "\",\"Opts\":{" options "}}"
+#define CREATE_DB             CREATE("db", OPTIONS)
+#define NOT_MOUNTED           "{\"Volume\":{\"Name\":\"db\",\"Mountpoint\":\"\"},\"Err\":\"\"}"
+#define DONE                  "{\"Err\":\"\"}"
 
 typedef struct Context {
         Fixture f;
@@ -55,7 +57,7 @@ static void plugin_start(Context *c, const char *timeout) {
         close(fd);
 }
 
-/* It was still there. */
+/* The plugin must still be alive. */
 static void plugin_stop(Context *c) {
         g_assert_cmpint(program_get_end(c->plugin), ==, -1);
         (void) program_end(c->plugin, SIGTERM);
@@ -110,7 +112,7 @@ static int begin_post(const Context *c, const char *method, const char *body) {
         return fd;
 }
 
-/* Returns the body of an answer with that status. */
+/* Asserts the status of the answer, and returns the body. */
 static char *end_post(int fd, const char *status) {
         g_autofree char *reply = socket_receive(fd);
         const char *end = strstr(reply, "\r\n\r\n");
@@ -158,7 +160,7 @@ static gboolean has_file(const char *directory, const char *name) {
         return g_file_test(path, G_FILE_TEST_EXISTS);
 }
 
-/* The life of a volume, as podman asks for it; each call is made twice, as after an answer that was lost. */
+/* podman creates, mounts, unmounts and removes a volume. It makes each call twice, as after a lost answer. */
 static void test_life(Context *c, gconstpointer data) {
         g_autofree char *target = g_build_filename(c->targets, "db", NULL),
                         *got = g_strdup_printf("{\"Volume\":{\"Name\":\"db\",\"Mountpoint\":\"%s\"},\"Err\":\"\"}",
@@ -174,10 +176,10 @@ static void test_life(Context *c, gconstpointer data) {
                 assert_answer(c, "VolumeDriver.Create", CREATE_DB, DONE);
                 g_assert_true(has_file(c->targets, "db") && has_file(c->records, "db"));
         }
-        assert_refused(c, "VolumeDriver.Create", "{\"Name\":\"db\",\"Opts\":{" OPTIONS ",\"o\":\"ro\"}}",
+        assert_refused(c, "VolumeDriver.Create", CREATE("db", OPTIONS ",\"o\":\"ro\""),
                        "Volume db was created with other options before");
         assert_answer(c, "VolumeDriver.List", "{}", "{\"Volumes\":[{\"Name\":\"db\"}],\"Err\":\"\"}");
-        assert_answer(c, "VolumeDriver.Get", DB, "{\"Volume\":{\"Name\":\"db\",\"Mountpoint\":\"\"},\"Err\":\"\"}");
+        assert_answer(c, "VolumeDriver.Get", DB, NOT_MOUNTED);
         for (guint i = 0; i < 2; i++)
                 assert_mounted_at(c, "VolumeDriver.Mount", DB, "db");
         g_assert_true(is_mounted(&c->f, target));
@@ -188,7 +190,7 @@ static void test_life(Context *c, gconstpointer data) {
         assert_mounted_at(c, "VolumeDriver.Path", DB, "db");
         assert_answer(c, "VolumeDriver.Get", DB, got);
 
-        /* Nothing is kept in memory. */
+        /* The plugin keeps nothing in memory alone. */
         plugin_restart(c, "10s");
         assert_answer(c, "VolumeDriver.Get", DB, got);
         assert_mounted_at(c, "VolumeDriver.Mount", DB, "db");
@@ -205,7 +207,7 @@ static void test_life(Context *c, gconstpointer data) {
         assert_refused(c, "VolumeDriver.Get", DB, "Volume db was not created");
 }
 
-/* What can't be a volume is refused when it is created, and nothing is left of it. */
+/* The plugin refuses to create a volume with wrong options, and leaves nothing behind. */
 static void test_options(Context *c, gconstpointer data) {
         static const struct {
                 const char *options, *text;
@@ -227,11 +229,11 @@ static void test_options(Context *c, gconstpointer data) {
                 { OPTIONS ",\"read-only\":true", "Option 'read-only' is not a string." },
                 { OPTIONS ",\"volume\":\"a\\uffff\"",
                   "Option 'volume' has a noncharacter of Unicode, which D-Bus does not take." },
-                /* selvold's own words, with the names of these options */
+                /* The plugin replaces names of options in the texts of selvold. */
                 { "\"source\":\"/dev/vdb\",\"level\":\"s0:x\"", "s0:x" },
                 { OPTIONS ",\"volume\":\"a b\"", "a b" },
                 { OPTIONS ",\"context\":\"u:r:t:s0\"", "context can't be combined with user, role, type or level" },
-                /* what only the plan of the mount tells */
+                /* Only the plan of the mount tells of this mistake. */
                 { OPTIONS ",\"o\":\"foo\"", "foo" },
         };
 
@@ -246,7 +248,7 @@ static void test_options(Context *c, gconstpointer data) {
         assert_answer(c, "VolumeDriver.List", "", "{\"Volumes\":[],\"Err\":\"\"}");
 }
 
-/* Options have the names of selvolctl's, and reach selvold. */
+/* Options have the names that selvolctl uses, and reach selvold. */
 static void test_request(Context *c, gconstpointer data) {
         g_autofree char *options = NULL, *strategy = NULL, *text = NULL;
 
@@ -266,7 +268,7 @@ static void test_request(Context *c, gconstpointer data) {
         assert_answer(c, "VolumeDriver.Unmount", NAMED("v"), DONE);
 }
 
-/* Another level is refused with the words that name who is in the way. */
+/* selvold refuses another level, and the text names the holder that is in the way. */
 static void test_conflict(Context *c, gconstpointer data) {
         mount_volume(&c->f, "db", "/dev/vdb", "/var/lib/kubelet/pods/a/volumes/v",
                      "{'Holder': <'pod-A'>, 'SELinuxLevel': <'s0:c3,c4'>, 'SELinuxRelabelPolicy': "
@@ -277,22 +279,20 @@ static void test_conflict(Context *c, gconstpointer data) {
         g_assert_cmpuint(count_holders(&c->f, "db"), ==, 1);
 }
 
-/* What takes longer than podman waits is told, goes on, and is joined by the next call. */
+/* podman does not wait for a long relabel. The answer tells so, the relabel goes on, and the next call joins
+ * it. */
 static void test_relabel(Context *c, gconstpointer data) {
         g_autofree char *walks = NULL;
 
-        assert_answer(
-                c, "VolumeDriver.Create",
-                "{\"Name\":\"db\",\"Opts\":{\"source\":\"/dev/walk-held\",\"level\":\"s0:c1,c2\",\"policy\":\"Always\"}}",
-                DONE);
+        assert_answer(c, "VolumeDriver.Create", CREATE("db", HELD), DONE);
         plugin_restart(c, "500ms");
         WAIT_FOR(is_walking(c));
         for (guint i = 0; i < 2; i++) {
                 assert_refused(c, "VolumeDriver.Mount", DB, "Volume db is not mounted yet: ");
                 assert_refused(c, "VolumeDriver.Mount", DB, " % of its files are done.");
         }
-        /* It has a holder, who is not served yet. */
-        assert_answer(c, "VolumeDriver.Get", DB, "{\"Volume\":{\"Name\":\"db\",\"Mountpoint\":\"\"},\"Err\":\"\"}");
+        /* The volume has a holder, whose mount is not there yet. */
+        assert_answer(c, "VolumeDriver.Get", DB, NOT_MOUNTED);
         assert_answer(c, "VolumeDriver.Path", DB, "{\"Mountpoint\":\"\",\"Err\":\"\"}");
         g_assert_cmpuint(count_mounts(&c->f), ==, 0);
         plugin_restart(c, "10s");
@@ -304,12 +304,12 @@ static void test_relabel(Context *c, gconstpointer data) {
 }
 
 static void test_stuck(Context *c, gconstpointer data) {
-        assert_answer(c, "VolumeDriver.Create",
-                      "{\"Name\":\"db\",\"Opts\":{\"source\":\"/dev/hang-mount\",\"level\":\"s0:c1,c2\"}}", DONE);
+        assert_answer(c, "VolumeDriver.Create", CREATE("db", "\"source\":\"/dev/hang-mount\",\"level\":\"s0:c1,c2\""),
+                      DONE);
         plugin_restart(c, "300ms");
         assert_refused(c, "VolumeDriver.Mount", DB, "Volume db is not mounted yet. It goes on");
         assert_refused(c, "VolumeDriver.Create",
-                       "{\"Name\":\"slow\",\"Opts\":{\"source\":\"/dev/hang-observe\",\"level\":\"s0:c1,c2\"}}",
+                       CREATE("slow", "\"source\":\"/dev/hang-observe\",\"level\":\"s0:c1,c2\""),
                        "selvold has not answered within 0.3 seconds.");
         g_assert_false(has_file(c->targets, "slow") || has_file(c->records, "slow"));
 }
@@ -320,16 +320,17 @@ static void test_no_selvold(Context *c, gconstpointer data) {
         assert_refused(c, "VolumeDriver.Mount", DB, "selvold is not running");
         assert_refused(c, "VolumeDriver.Remove", DB, "selvold is not running");
         g_assert_true(has_file(c->records, "db"));
-        /* It is there: nobody has to be asked. */
+        /* The volume exists, so the plugin need not ask selvold. */
         assert_answer(c, "VolumeDriver.Create", CREATE_DB, DONE);
         daemon_start(&c->f);
         assert_mounted_at(c, "VolumeDriver.Mount", DB, "db");
 }
 
-/* A directory that the configuration does not name any more: its volumes can be unmounted and removed, mounted or not. */
+/* The configuration does not name the directory any more: podman can still unmount and remove the volumes
+ * there. */
 static void test_narrowed(Context *c, gconstpointer data) {
         assert_answer(c, "VolumeDriver.Create", CREATE_DB, DONE);
-        assert_answer(c, "VolumeDriver.Create", "{\"Name\":\"idle\",\"Opts\":{" OPTIONS "}}", DONE);
+        assert_answer(c, "VolumeDriver.Create", CREATE("idle", OPTIONS), DONE);
         assert_mounted_at(c, "VolumeDriver.Mount", DB, "db");
         daemon_stop(&c->f, SIGTERM);
         write_file(&c->f, "etc/selvol.conf.d/30-roots.conf", "[Worker]\nTargetRoots=/var/lib/kubelet\n");
@@ -339,7 +340,7 @@ static void test_narrowed(Context *c, gconstpointer data) {
                       "{\"Volume\":{\"Name\":\"idle\",\"Mountpoint\":\"\"},\"Err\":\"\"}");
         assert_mounted_at(c, "VolumeDriver.Path", DB, "db");
         assert_answer(c, "VolumeDriver.Remove", NAMED("idle"), DONE);
-        assert_refused(c, "VolumeDriver.Create", "{\"Name\":\"idle\",\"Opts\":{" OPTIONS "}}", "TargetRoots=");
+        assert_refused(c, "VolumeDriver.Create", CREATE("idle", OPTIONS), "TargetRoots=");
         assert_answer(c, "VolumeDriver.Remove", DB, DONE);
         g_assert_cmpuint(count_mounts(&c->f), ==, 0);
         g_assert_false(has_file(c->targets, "db") || has_file(c->records, "db"));
@@ -351,17 +352,14 @@ static gboolean log_has(Context *c, const char *text) {
         return strstr(log, text) != NULL;
 }
 
-/* Each process dies while a mount is under way; the same call completes it. */
+/* Each process in turn dies during a mount, and the same call then completes the mount. */
 static void test_killed(Context *c, gconstpointer data) {
         g_autofree char *answer = NULL;
         int fd;
 
-        assert_answer(
-                c, "VolumeDriver.Create",
-                "{\"Name\":\"db\",\"Opts\":{\"source\":\"/dev/walk-held\",\"level\":\"s0:c1,c2\",\"policy\":\"Always\"}}",
-                DONE);
+        assert_answer(c, "VolumeDriver.Create", CREATE("db", HELD), DONE);
         fd = begin_post(c, "VolumeDriver.Mount", DB);
-        wait_for_job(&c->f, 2, "running"); /* the first one was the plan, before it was created */
+        wait_for_job(&c->f, 2, "running"); /* the first job was the plan at the creation */
         plugin_restart(c, "10s");
         close(fd);
 
@@ -410,7 +408,7 @@ static void test_damaged_record(Context *c, gconstpointer data) {
         assert_refused(c, "VolumeDriver.Mount", DB, "Option 'source' is not a string.");
 }
 
-/* What is no request of the protocol. */
+/* The plugin refuses requests that the protocol does not have. */
 static void test_bad_requests(Context *c, gconstpointer data) {
         static const struct {
                 const char *method, *body, *status, *text;
@@ -455,7 +453,7 @@ static void test_bad_requests(Context *c, gconstpointer data) {
         assert_answer(c, "VolumeDriver.List", "", "{\"Volumes\":[],\"Err\":\"\"}");
 }
 
-/* What is no HTTP ends that connection and nothing else. */
+/* Bytes that are no HTTP end only that connection. */
 static void test_garbage(Context *c, gconstpointer data) {
         g_autoptr(GRand) rand = g_rand_new_with_seed(1);
 
@@ -473,9 +471,10 @@ static void test_garbage(Context *c, gconstpointer data) {
         assert_answer(c, "VolumeDriver.List", "", "{\"Volumes\":[],\"Err\":\"\"}");
 }
 
-/* Clients that do nothing have all the places; those beyond the limit are turned away until there is one again. */
+static const char request[] = "POST /VolumeDriver.List HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}";
+
+/* Idle clients have all places. The plugin turns further clients away until there is a place again. */
 static void test_connections(Context *c, gconstpointer data) {
-        static const char request[] = "POST /VolumeDriver.List HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}";
         gint64 end = g_get_monotonic_time() + WAIT_SEC * G_USEC_PER_SEC;
         g_autofree char *answer = NULL;
         int idle[CONNECTIONS_MAX];
@@ -497,9 +496,8 @@ static void test_connections(Context *c, gconstpointer data) {
                 close(idle[i]);
 }
 
-/* Another user is refused, also where the socket's mode lets it in. */
+/* The plugin refuses another user even if the mode of the socket lets that user in. */
 static void test_other_user(Context *c, gconstpointer data) {
-        static const char request[] = "POST /VolumeDriver.List HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}";
         pid_t child;
         int status;
 
