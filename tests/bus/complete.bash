@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# complete.bash FILE LINE: what bash makes of the last word of a command line with the completion in FILE, each with the blank that
-# readline would add behind it.
+# complete.bash FILE LINE prints the words into which bash completes the last word of a command line, by the
+# completion in FILE, each with the blank that readline would add.
 # shellcheck disable=SC1090,SC1091,SC2034 # of others; they read what is set here
 . /usr/share/bash-completion/bash_completion
 . "$1"
 
-# Not in readline's hands it fails.
+# Without readline the function would fail.
 compopt() { [[ $* != *nospace* ]] || blank=''; }
 
 blank=' ' COMP_LINE=$2 COMP_POINT=${#2} COMP_WORDS=() rest=$2
@@ -21,6 +21,6 @@ word=${2##*[[:blank:]]}
 function=$(complete -p "${COMP_WORDS[0]}")
 function=${function#*-F }
 "${function%% *}"
-# readline leaves what stands before its word
+# readline keeps the text in front of its word.
 [[ $word == *[=:]* ]] && before=${word%"${word##*[=:]}"} || before=''
 ((${#COMPREPLY[@]} == 0)) || printf "%s$blank\n" "${COMPREPLY[@]/#/$before}" | LC_ALL=C sort

@@ -1,10 +1,10 @@
 #!/bin/zsh -f
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# complete.zsh FILE LINE: what zsh makes of the last word of a command line with the completion in FILE, each with the blank that would
-# be added behind it.
+# complete.zsh FILE LINE prints the words into which zsh completes the last word of a command line, by the
+# completion in FILE, each with the blank that zsh would add.
 functions[complete]=$(<$1)
 
-# The two of zsh's completion system that it calls.
+# The completion calls these two functions of zsh's completion system.
 compadd() {
     local blank=' '
     [[ $1 != -S ]] || { blank=$2; shift 2 }

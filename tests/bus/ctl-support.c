@@ -34,7 +34,7 @@ static void export_file(Fixture *f, const char *path, const char *file) {
 void fixture_set_up(Fixture *f, gconstpointer data) {
         g_autoptr(GError) error = NULL;
 
-        /* A bus that has GTestDBus' pipe would outlive a test that fails, and keep that from its end. */
+        /* A bus that inherits GTestDBus' pipe would outlive a failed test, which then would not end. */
         (void) close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
         f->journal = g_dir_make_tmp("selvolctl-journal-XXXXXX", &error);
         g_assert_no_error(error);
@@ -51,7 +51,7 @@ void fixture_set_up(Fixture *f, gconstpointer data) {
                           "<node><interface name='org.freedesktop.DBus.ObjectManager'>"
                           "<method name='GetManagedObjects'><arg type='a{oa{sa{sv}}}' direction='out'/></method>"
                           "</interface></node>");
-        /* gt_dbus_queue_own_name() only begins to. */
+        /* gt_dbus_queue_own_name() does not wait for the name. */
         WAIT_FOR(bus_has_name(gt_dbus_queue_get_client_connection(f->queue), "org.selvol1"));
 }
 
@@ -122,7 +122,7 @@ void answer_call(GDBusMethodInvocation *call, const Exchange *x) {
         g_autoptr(GError) error = NULL;
         GVariant *reply;
 
-        /* These take a reference over. */
+        /* These functions take the reference over. */
         if (!x->reply) {
                 g_dbus_method_invocation_return_dbus_error(g_object_ref(call), x->error, x->message);
                 return;

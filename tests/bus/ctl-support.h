@@ -6,7 +6,7 @@
 
 #include "support/cases.h"
 
-/* A mock of org.selvol1 on a bus of its own, and selvolctl in front of it. */
+/* selvolctl calls a mock of org.selvol1 on a private bus. */
 
 enum { EXCHANGES_MAX = 4 };
 
@@ -34,11 +34,11 @@ enum { EXCHANGES_MAX = 4 };
         "         Volume: pvc-1\n            Job: 7\n         Result: done\n       Duration: 402ms\n" \
         "        Relabel: walked\n Relabel reason: unknown\n        Entries: 300\nEntries changed: 250\n"
 
-/* One call that selvolctl must make, and the answer that it gets. */
+/* selvolctl must make the call, and gets the answer. */
 typedef struct Exchange {
         const char *path, *interface, *method;
         const char *arguments; /* as GVariant text */
-        const char *reply;     /* likewise, with its type in full; NULL: the error */
+        const char *reply;     /* as GVariant text with all types; NULL: the answer is the error */
         const char *error, *message;
 } Exchange;
 
@@ -47,14 +47,14 @@ typedef struct Case {
         const char *command;
         Exchange exchanges[EXCHANGES_MAX];
         int code;
-        const char *out;     /* all of standard output; NULL: nothing, but for json */
-        const char *err;     /* all of standard error; NULL: nothing */
+        const char *out;     /* the whole standard output; NULL: none, or json */
+        const char *err;     /* the whole standard error; NULL: none */
         const char *json;    /* standard output as JSON, in compact form with sorted keys */
-        const char *journal; /* RECORD()s; NULL: none is kept */
+        const char *journal; /* RECORD()s; NULL: there is no journal */
 } Case;
 
-/* A record of the journal, in the form of systemd-journal-remote(8): microseconds, the unit,
- * "FIELD=value\n" of others. */
+/* A record of the journal, in the form of systemd-journal-remote(8), has a time in microseconds, a unit, and
+ * further "FIELD=value\n". */
 #define RECORD(usec, unit, fields)                                                                            \
         "__REALTIME_TIMESTAMP=" usec "\n__MONOTONIC_TIMESTAMP=1\n_BOOT_ID=ad0f4a1e3b5c4d6e8f7a9b0c1d2e3f40\n" \
         "_SYSTEMD_UNIT=" unit "\n" fields "\n"
@@ -70,39 +70,39 @@ void fixture_set_up(Fixture *f, gconstpointer data);
 void fixture_tear_down(Fixture *f, gconstpointer data);
 void release_name(Fixture *f);
 
-/* Starts selvolctl with a command line, standard output in a pipe; standard error goes to err, which is
- * taken over, or into a pipe if that is -1. */
+/* Starts selvolctl with a command line, and standard output in a pipe. Standard error goes to err, which the
+ * function closes, or into a pipe if err is -1. */
 GSubprocess *ctl_start(const char *command, int err);
 /* Waits for the next call, which must be that of the exchange. */
 GDBusMethodInvocation *await_call(Fixture *f, const Exchange *x);
-/* Answers it as the exchange says. */
+/* Sends the answer of the exchange. */
 void answer_call(GDBusMethodInvocation *call, const Exchange *x);
-/* Both for each, up to one without a method. */
+/* Waits for the call of each exchange and answers it, up to an exchange without a method. */
 void serve_calls(Fixture *f, const Exchange *exchanges, size_t n);
 
-/* Asserts what a text, which is JSON, is in compact form with sorted keys. */
+/* Asserts that a text is JSON, which is as expected in compact form with sorted keys. */
 void check_json(const char *text, const char *expected);
-/* Has selvolctl find these records. */
+/* Writes a journal with these records for selvolctl. */
 void write_journal(Fixture *f, const char *records);
-/* data is a Case. */
+/* Runs the command of a Case, which is data. */
 void test_case(Fixture *f, gconstpointer data);
 #define add_ctl_rows(prefix, rows, function) \
         add_fixture_rows(prefix, Fixture, rows, fixture_set_up, function, fixture_tear_down)
 
-/* selvolctl on a terminal, and what it has written there. */
+/* selvolctl runs on a terminal; output is all that it has written there. */
 typedef struct Terminal {
         GSubprocess *child;
         int fd;
         GString *output;
 } Terminal;
 
-/* With standard error there, or standard output; the other one goes into a pipe. */
+/* Start selvolctl with standard error on the terminal, or standard output; the other one goes into a pipe. */
 void terminal_start(Terminal *t, const char *command, unsigned short columns);
 void terminal_start_output(Terminal *t, const char *command, unsigned short columns);
 void terminal_await(Terminal *t, const char *text);
-/* Reads what there is, or waits a little. FALSE at the end. */
+/* Reads what there is, or waits for a moment. Returns FALSE at the end. */
 gboolean terminal_read(Terminal *t);
-/* Reads to the end. Returns what went into the pipe to standard output. */
+/* Reads to the end, and returns what standard output had in the pipe. */
 char *terminal_finish(Terminal *t);
 void terminal_done(Terminal *t);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Terminal, terminal_done)

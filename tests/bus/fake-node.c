@@ -42,7 +42,7 @@ char *read_text(const char *path) {
         return text;
 }
 
-/* Behavior. */
+/* --- behavior --- */
 
 static const char *name_of(const char *source) {
         const char *name = strrchr(source, '/');
@@ -58,7 +58,7 @@ bool keeps_no_mark(const char *source) {
         return behaves(source, "nomark") || behaves(source, "links-nomark");
 }
 
-/* The mount table: one line for each mount. */
+/* --- the mount table --- */
 
 int lock_table(void) {
         int fd = open(FORMAT("%s/lock", directory), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
@@ -82,7 +82,7 @@ char *device_of(const char *source, uint64_t id) {
         return FORMAT("8:%u", n % 1000000);
 }
 
-/* What follows from the rest. */
+/* Sets the members that follow from the others. */
 void complete_fact(MountFact *m) {
         m->device = device_of(m->source, m->mount_id);
         m->root = FORMAT("%s", behaves(m->source, "part") ? m->target : "/");
@@ -163,7 +163,7 @@ uint64_t reserve_id(void) {
         }
 }
 
-/* What a volume carries. */
+/* --- the content of a volume --- */
 
 char *volume_file(const char *what, const char *source) {
         return FORMAT("%s/%s-%s", directory, what, name_of(source));

@@ -3,64 +3,64 @@
 
 #include <sys/stat.h>
 
-#include "basic/gid-util.h"
 #include "model/mark.h"
 #include "model/observed.h"
 #include "wire/messages.h"
 
-/* The pretended node of the fake worker (fake-worker.c): files of DIRECTORY. Nothing is freed, and what can't be ends the
- * process: it is a child that is gone soon. */
+/* The node of the fake worker is files of DIRECTORY (fake-worker.c). Processes free nothing, and end on an
+ * error: they are children that end soon anyhow. */
 
-enum { ENTRIES = 300 }; /* of each volume */
+enum { ENTRIES = 300 }; /* each volume has so many */
 
 extern const char *directory;
 
-/* Groups that a mount swaps; equal: none. */
+/* A mount swaps these groups; none if they are equal. */
 typedef struct Swap {
         gid_t disk, shown;
 } Swap;
 
-/* Ends the process on a negative errno: a broken connection, most of all. */
+/* Ends the process on a negative errno, which is mostly a broken connection. */
 void check(int r);
 void *check_memory(void *p);
 #define FORMAT(...) ((char *) check_memory(strdup_printf(__VA_ARGS__)))
 
 void write_text(const char *path, const char *text);
-/* NULL if it isn't there. */
+/* Returns NULL if there is no such file. */
 char *read_text(const char *path);
 
-/* By the last part of a source's name. */
+/* The last part of a source's name decides. */
 bool behaves(const char *source, const char *how);
 bool keeps_no_mark(const char *source);
 const char *type_of(const char *source);
 char *device_of(const char *source, uint64_t id);
 
-/* DIRECTORY/node, when there, holds "selinux enforcing". */
+/* DIRECTORY/node holds "SELINUX ENFORCING" as numbers; without it both are 1. */
 Node read_node(void);
 
-/* The mount table, DIRECTORY/mounts, as the mounts of an Observed: one line for each, "ID TARGET SOURCE TYPE CONTEXT
- * READ-ONLY", the context "-" if there is none. */
+/* The mount table DIRECTORY/mounts has a line "ID TARGET SOURCE TYPE CONTEXT READ-ONLY" for each mount; the
+ * context is "-" if there is none. */
 Observed read_table(void);
 void write_table(const Observed *table);
-/* To read and write it alone; to be closed. */
+/* Keeps others from the mount table until the caller closes the descriptor. */
 int lock_table(void);
 void complete_fact(MountFact *m);
 void add_fact(Observed *table, const MountFact *m);
-/* NULL if nothing is there. */
+/* Returns NULL if nothing is mounted there. */
 MountFact *find_mount(const Observed *table, const char *target);
 bool has_identity(const MountFact *m, const MountIdentity *identity);
-/* Ids are given anew once they are free, so an id alone names no mount. */
+/* Compares targets, too, since a later mount may have the same id. */
 bool is_listed(const MountFact *m, const Observed *table);
-/* The lowest free id, as the kernel does; it is held as long as this process lives, or one that it forks. */
+/* Returns the lowest free id, as the kernel does. The id stays reserved while this process, or one that it
+ * forks, lives. */
 uint64_t reserve_id(void);
 
-/* What a volume carries, DIRECTORY/WHAT-NAME. */
+/* Returns DIRECTORY/WHAT-NAME: these files are the content of a volume. */
 char *volume_file(const char *what, const char *source);
 Mark read_mark(const char *source);
 Fingerprint read_fingerprint(const char *source);
 Swap read_swap(const MountFact *m);
 gid_t swap_group(const Swap *s, gid_t gid);
-/* Root's if nobody has changed it yet. */
+/* The group is 0 if nobody has changed it yet. */
 void read_group(const char *source, gid_t *ret_gid, mode_t *ret_mode);
 void write_group(const char *source, gid_t gid, mode_t mode);
 char *root_context(const MountFact *m);

@@ -1,51 +1,62 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Stands in for selvol-worker in the bus ring: the same protocol (src/wire) and the same decision about files
- * (src/plan/plan-files.h), over a pretended mount table in DIRECTORY/mounts, on a node that has SELinux on unless
- * DIRECTORY/node says otherwise. What goes wrong is asked for by the last part of the source's name:
+/* Stands in for selvol-worker in the bus ring: it has the same protocol (src/wire), and makes the same
+ * decision about files (src/plan/plan-files.h), but its mount table is the text DIRECTORY/mounts, and its node has
+ * SELinux on unless DIRECTORY/node says otherwise. The last part of a source's name asks for a behavior:
  *
  *   hang-STEP, held-STEP, die-STEP
- *                                          stops for ever, or until there is DIRECTORY/go, or ends; DIRECTORY/at tells
- *                                          where: observe (before the question Plan), mount (after its answer), map,
- *                                          publishing (after that to Ready), published (after mounting), unmount
- *   replies-early                          waits for no answer to Ready
- *   stuck-publishing                       can't be ended there, and goes on when there is DIRECTORY/go; DIRECTORY/orphan tells
- *                                          others of it until then
- *   drop-context, publish-fails, foreign, exchanged
- *                                          fails so; is mounted elsewhere on the host; has its target replaced at the last moment
- *   busy                                   can't be unmounted
- *   xfs, vfat, btrfs                       holds such a file system
- *   noseclabel                             shows no labels, though its type does otherwise
- *   nonsense                               asks Plan with rubbish
- *   nomark                                 keeps no mark
- *   mark-fails                             its mark can't be written
- *   walk-held                              walks until there is DIRECTORY/go
- *   walk-crawl, walk-hang                  walks for ever, or stops walking without an end
- *   walk-die                               ends in the middle of a walk
- *   walk-fails                             can't change some entries
- *   walk-unsupported                       can't be relabeled
- *   walk-nonsense, walk-back, walk-rubbish says what can't be of a walk: while it walks, or in the end
- *   mismatch, mismatch-stays               has wrong labels further down; and then its mark can't be reset
- *   links, links-nomark                    has hard links that are left alone; and keeps no mark
- *   restless                               has directories that change to the last
- *   misowned                               has wrong groups further down, also where groups are to be swapped
- *   noidmap                                can't be idmapped
- *   part                                   is a file system of which each mount has a directory of its own
+ *                      waits for ever, waits until there is DIRECTORY/go, or ends, at a step, which it writes
+ *                      to DIRECTORY/at: observe (before the question Plan), mount (after the answer), map,
+ *                      publishing (after the answer to Ready), published (after the mount), unmount
+ *   replies-early      waits for no answer to Ready
+ *   stuck-publishing   can't be ended when it publishes, and goes on when there is DIRECTORY/go; until then
+ *                      DIRECTORY/orphan tells others of it
+ *   drop-context, publish-fails
+ *                      fails so
+ *   foreign, exchanged
+ *                      is mounted elsewhere on the host; has its target replaced at the last moment
+ *   busy               can't be unmounted
+ *   xfs, vfat, btrfs   holds such a file system
+ *   noseclabel         shows no labels, though its type does
+ *   nonsense           asks Plan with rubbish
+ *   nomark             keeps no mark
+ *   mark-fails         its mark can't be written
+ *   walk-held          walks until there is DIRECTORY/go
+ *   walk-crawl, walk-hang
+ *                      walks for ever, or stops in the walk without an end
+ *   walk-die           ends in the middle of a walk
+ *   walk-fails         can't change some entries
+ *   walk-unsupported   can't be relabeled
+ *   walk-nonsense, walk-back, walk-rubbish
+ *                      sends impossible values of a walk: during the walk, or in the end
+ *   mismatch, mismatch-stays
+ *                      has wrong labels further down; its mark can't be reset
+ *   links, links-nomark
+ *                      has hard links, which it does not change; keeps no mark
+ *   restless           has directories that change until the end
+ *   misowned           has wrong groups further down, also where groups are to be swapped
+ *   noidmap            can't be idmapped
+ *   part               is a file system of which each mount has a directory of its own
  *
- * All sources with the same last part are one device; one without a '/' is a tmpfs, and one with ":/" NFS. A walk
- * visits 300 entries, and changes 250.
+ * Sources with the same last part are one device; a source without a '/' is a tmpfs, and one with ":/" is
+ * NFS. A walk visits 300 entries, and changes 250. NAME is the last part of a source in these files of
+ * DIRECTORY:
  *
- * DIRECTORY/fingerprint-NAME has the fingerprint of a source, by which selvold believes marks or not; without it all
- * are believed. A source is the image that DIRECTORY/image-NAME names, or else a device. The last source that was
- * staged is in DIRECTORY/staged, with its options. What a volume carries is in DIRECTORY/mark-NAME and
- * DIRECTORY/root-NAME, its root's group and mode in DIRECTORY/group-NAME, NAME being that last part. Each walk that
- * changes files adds a line to DIRECTORY/walks, and copies selvold's state, as it is on disk then, to DIRECTORY/then
- * if there is such a directory. Who asks for the watch gets no answer if there is DIRECTORY/hang-watch, and
- * DIRECTORY/at then says watch; when it has looked it removes DIRECTORY/unseen. With DIRECTORY/hidden no target leads
- * to what is mounted there. A child that has replied ends when there is no DIRECTORY/linger.
+ *   fingerprint-NAME   the fingerprint, by which selvold believes a mark or not; without it, all marks are
+ *                      believed
+ *   image-NAME         the image that the source is; without it, the source is a device
+ *   mark-NAME, root-NAME, group-NAME
+ *                      the mark of the volume, the label of its root, and the group and mode of its root
+ *   staged             the last source that was staged, and its options
+ *   walks              a line for each walk that changes files
+ *   then               a directory; if it exists, a walk copies selvold's state to it, as it is on disk then
+ *   hang-watch         the request for the watch gets no answer; at has "watch" then
+ *   unseen             the watch removes this when it has looked
+ *   hidden             no target leads to the mount there
+ *   linger             children that have replied end only when this is gone
  *
- * As in the real worker, one child serves one connection, the parent ends it when the peer hangs up, and the peer
- * sees the connection's end only when the child is gone. */
+ * As in the real worker, one child serves one connection. The parent ends it when the peer hangs up, and the
+ * peer sees the end of the connection only when the child has gone. */
 
 #include <inttypes.h>
 #include <poll.h>
@@ -69,7 +80,7 @@ enum { CONNECTIONS_MAX = 256, LOOK_INTERVAL_USEC = 50000 };
 
 static sd_bus *peer;
 static bool served;
-static Observed watched; /* its mounts */
+static Observed watched; /* the mounts of the last look */
 static Node watched_node;
 static bool watching, watched_orphan;
 
@@ -110,7 +121,7 @@ static int change_mark(const char *source, Mark *mark, MarkChange change, Failur
         return 0;
 }
 
-/* Walks. */
+/* --- walks --- */
 
 static void send_progress(uint64_t done, uint64_t changed, uint64_t total) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *signal = NULL;
@@ -167,7 +178,7 @@ static WalkResult walk_and_change(const char *source) {
         return w;
 }
 
-/* Mount, Adopt and Change. */
+/* --- Mount, Adopt and Change --- */
 
 typedef struct Operation {
         const char *volume;
@@ -207,7 +218,7 @@ static void ask_plan(Operation *o) {
                 _exit(0);
 }
 
-/* Of a source that is in use the worker looks for the mounts only when that is wanted. */
+/* As the real worker does, looks for the mounts of a source in use only when selvold needs them. */
 static void ask_plan_unlooked(Operation *o) {
         PlanQuestion unlooked = o->question;
 
@@ -242,7 +253,7 @@ static void ask_ready(const Operation *o) {
                 (void) ask(m);
 }
 
-/* What the question Plan says of a source, or of the mount that is there. */
+/* Fills in the question Plan about a source, or about the mount that is there. */
 static void observe(Operation *o, const char *source, const MountFact *mounted) {
         Observed table = read_table(), *seen = &o->question.observed;
         const char *device = mounted ? mounted->device : device_of(source, 0);
@@ -283,7 +294,7 @@ static int share(Operation *o, Failure *f) {
         return 0;
 }
 
-/* Where nobody sees it. If it doesn't show labels as supposed selvold is asked again. */
+/* Mounts where nobody sees it. If the mount shows labels, or none, against the plan, asks selvold again. */
 static int stage(Operation *o, const char *source, const char *target, Failure *f) {
         const PlanAnswer *a = &o->answer;
         int r;
@@ -383,7 +394,7 @@ static void walk_files(Operation *o) {
                 write_group(source, work.gid, ownership_mode(&ownership, mode));
         if (walk_is_complete(&o->result.walk.counts)) {
                 mark_finish(&o->result.mark, &work);
-                /* At once, so that it never claims too much. */
+                /* The mark is changed at once, so that it never claims too much. */
                 (void) mark_apply(&o->result.mark, o->answer.change);
                 write_mark(source, &o->result.mark);
         }
@@ -466,7 +477,7 @@ static pid_t peer_pid(void) {
         return credentials.pid;
 }
 
-/* Goes on in a process that the parent doesn't know. */
+/* Goes on in a process that the parent does not know. */
 static void outlive(const Operation *o) {
         pid_t of = peer_pid();
 
@@ -481,7 +492,7 @@ static void outlive(const Operation *o) {
         }
 }
 
-/* mount/mount-note.h */
+/* The real worker keeps notes of its mounts, too: mount/mount-note.h. */
 static void note_mount(const Operation *o) {
         write_text(FORMAT("%s/note-%" PRIu64, directory, o->mount.mount_id), o->volume);
 }
@@ -600,7 +611,7 @@ static int change_volume(Operation *o, const ChangeCall *call, Failure *f) {
         return change_files(o, f);
 }
 
-/* The methods. */
+/* --- methods --- */
 
 static sd_bus_message *new_reply(sd_bus_message *call) {
         sd_bus_message *reply;
@@ -642,7 +653,8 @@ DEFINE_OPERATION(mount, MountCall);
 DEFINE_OPERATION(adopt, AdoptCall);
 DEFINE_OPERATION(change, ChangeCall);
 
-/* What the mark is proved wrong in. A wrong root is seen again when it matters. */
+/* Returns the reset of the part of the mark that is proved wrong. A wrong root needs none, as the next mount
+ * sees it. */
 static MarkChange find_reset(const VerifyCall *c, const VerifyResult *v, const Mark *mark, gid_t disk_gid) {
         bool beneath = c->depth != VERIFY_ROOT || !streq(c->path, strempty(c->mount_target)),
              labels = beneath && v->walk.counts.mismatched > 0 && mark->label_state == FILES_COMPLETE &&
@@ -699,7 +711,7 @@ static int on_verify(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         return send_reply(reply);
 }
 
-/* The last one at a target is on top. */
+/* The last mount at a target is on top. */
 static bool is_hidden(const Observed *table, const UnmountCall *call) {
         for (size_t i = 0; i < table->n_mounts; i++)
                 if (streq(table->mounts[i].target, call->target) && has_identity(&table->mounts[i], &call->identity))
@@ -758,7 +770,7 @@ static void tell_node(void) {
         sd_bus_message_unref(signal);
 }
 
-/* As the watch has it: with whose mount each is noted as. */
+/* The watch also tells by its notes of which volume each mount is. */
 static Observed look(void) {
         Observed table = read_table();
 
@@ -794,7 +806,7 @@ static void tell_orphan(void) {
         check(sd_bus_emit_signal(peer, WORKER_PATH, WORKER_INTERFACE, WORKER_ORPHAN, NULL));
 }
 
-/* As in the real worker, an id that was seen is not looked for. */
+/* As the real worker does, ignores an id that it has seen. */
 static int on_expect(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         MountFact fact;
 
@@ -806,7 +818,7 @@ static int on_expect(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         return sd_bus_reply_method_return(m, NULL);
 }
 
-/* Returns whether there is one. */
+/* Returns false if there is no orphan. */
 static bool read_orphan(OrphanNote *ret) {
         char *text = read_text(FORMAT("%s/orphan", directory));
         int of;
@@ -874,9 +886,9 @@ static _Noreturn void serve(int fd) {
         }
 }
 
-/* The parent. */
+/* --- the parent --- */
 
-static struct pollfd fds[CONNECTIONS_MAX]; /* first the socket */
+static struct pollfd fds[CONNECTIONS_MAX]; /* the first is the socket */
 static pid_t children[CONNECTIONS_MAX];
 static size_t n_fds = 1;
 
@@ -930,7 +942,7 @@ int main(int argc, char *argv[]) {
             listen(fds[0].fd, 128) < 0)
                 return 1;
         for (;;) {
-                /* A child that does not end at once is looked at again. */
+                /* A child may need some time to end. */
                 struct timespec soon = { .tv_nsec = 100000000 };
 
                 if (ppoll(fds, n_fds, &soon, &waiting) < 0) {

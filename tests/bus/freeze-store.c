@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Preloaded into selvold: as long as the file that SELVOL_TEST_FREEZE names exists nothing gets on disk, as on a volume
- * that is frozen, or whose server does not answer; if there is something in it, as on a disk that fails. And the connection
- * that sends first while SELVOL_TEST_DEAF exists sends no more, as one whose peer does not read; other connections do. With
- * SELVOL_TEST_NO_MACHINE_ID the machine has no id. */
+/* Tests preload this into selvold. While the file exists that SELVOL_TEST_FREEZE names, nothing gets on disk:
+ * if the file is empty, a sync waits, as on a frozen volume, or on a server that does not answer; otherwise a
+ * sync fails. While the file of SELVOL_TEST_DEAF exists, the first connection that sends can't send any more,
+ * as if its peer did not read; other connections can. With SELVOL_TEST_NO_MACHINE_ID the machine has no
+ * id. */
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -6,8 +6,8 @@
 #include "support/service.h"
 #include "support/wait.h"
 
-/* Gives up the name. gt_dbus_queue_free() insists that the queue's thread has heard of that: what it is asked for
- * next, of an object that has no properties, it answers afterwards. */
+/* Gives up the name. gt_dbus_queue_free() asserts that the queue's thread knows that: the thread answers the
+ * next call, about an object without properties, only afterwards. */
 static inline void queue_unown_name(GtDBusQueue *queue, guint id, const char *name, const char *path,
                                     const char *interface) {
         GDBusConnection *client = gt_dbus_queue_get_client_connection(queue);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Cases that make calls and compare answers are text: calls/SUITE, which is listed in meson.build, has those that are
- * named /SUITE/CASE. For example, of a volume that is mounted by one call while another one waits:
+/* Cases that make calls and compare answers are text. calls/SUITE, which meson.build lists, has the cases
+ * /SUITE/CASE. In this example one call mounts a volume while another call waits:
  *
  *   [second]
  *   first: MountVolume v /dev/held-mount $T1 SELinuxLevel=s0:c1
@@ -14,33 +14,39 @@
  *
  * A line is blank, a comment ('#'), or
  *
- *   NAME := TEXT             $NAME stands for the text from here on; calls/words has those of all suites. The text may
- *                            end within a word, which goes on behind $NAME: "$walked=unknown"
- *   [CASE] FLAG...           begins a case, which has selvold, a worker and a bus of its own; case_new() has the flags
- *   | id | COLUMN | ... |    before the first step: the case is carried out for each row, as CASE/ID, where $COLUMN
- *                            stands for the cell; the first line names the columns. A step of an empty cell is none
+ *   NAME := TEXT             $NAME stands for the text in all later lines; calls/words has names for all
+ *                            suites. The text may end within a word, which goes on behind $NAME:
+ *                            "$walked=unknown"
+ *   [CASE] FLAG...           begins a case with a selvold, a worker and a bus of its own; case_new() has the
+ *                            flags
+ *   | id | COLUMN | ... |    before the first step: the case runs for each row, as CASE/ID, and $COLUMN
+ *                            stands for the cell; the first line names the columns. A step that is an empty
+ *                            cell does nothing
  *
  * or a step of the case:
  *
- *   METHOD ARGUMENT... OPTION=VALUE... -> EXPECTATION...   a call of the manager's that succeeds
- *   METHOD ARGUMENT... OPTION=VALUE... !! ERROR TEXT...    one that fails, with a message that holds the texts
- *   OBJECT METHOD ...           likewise of an object below /org/selvol1, as /volume/v, or of /org/...
+ *   METHOD ARGUMENT... OPTION=VALUE... -> EXPECTATION...   a call of the manager that succeeds
+ *   METHOD ARGUMENT... OPTION=VALUE... !! ERROR TEXT...    a call that fails, with a message that holds the
+ *                                                          texts
+ *   OBJECT METHOD ...           a call of an object below /org/selvol1, such as /volume/v, or of /org/...
  *   OBJECT EXPECTATION...       the object has these properties
- *   LABEL: CALL                 begins a call; "end LABEL... -> ..." waits for the answer of each, and compares it
- *   LABEL: other CALL           likewise, of another caller, until "leave LABEL"
- *   until STEP                  waits until the step holds
+ *   LABEL: CALL                 begins a call; "end LABEL... -> ..." waits for the answer of each, and
+ *                               compares it
+ *   LABEL: other CALL           begins a call of another caller, who stays until "leave LABEL"
+ *   until STEP                  repeats the step until it holds
  *
- * or one of the commands in the table of call-commands.c. Words have blanks between them, and those in double quotes,
- * in braces, or in the angle brackets of OPTION=<GVariant text>, are of one word. Each call of a job has a number, from 1
- * on since selvold was started, whether it is ever shown or not.
+ * or a command in the table of call-commands.c. Blanks separate words; a text in double quotes, in braces, or
+ * in the angle brackets of OPTION=<GVariant text> is part of one word. The calls of jobs are numbered from
+ * the start of selvold on, from 1, whether selvold ever shows them or not.
  *
- * An expectation is about an argument of the reply or a key of its dictionary: KEY=VALUE, KEY~TEXT that it holds,
- * KEY*TEXT that it ends with, KEY!=VALUE, KEY!~TEXT, KEY>NUMBER, KEY<NUMBER, KEY#NUMBER of elements, KEY@LABEL, which
- * is what it was where the case had the label first, or -KEY, which is documented (for whatever call) and not there.
- * NUMBER may be such a label. "keys" is the number of keys. Of dictionaries in an array the keys are those of the last one.
+ * An expectation is about an argument of the reply, or a key of its dictionary: KEY=VALUE, KEY~TEXT (the
+ * value holds the text), KEY*TEXT (it ends with the text), KEY!=VALUE, KEY!~TEXT, KEY>NUMBER, KEY<NUMBER,
+ * KEY#NUMBER (of elements), KEY@LABEL (the value is the same wherever the label is), or -KEY (the key is not
+ * there, but is documented for some call). NUMBER, or the TEXT behind ~, may be a label. "keys" is the number
+ * of keys. For an array of dictionaries KEY is one of the last.
  *
- * $DIRECTORY is that of the test's files, $NOW the time in microseconds, $A_SECOND_AGO what it was then, and $UID the
- * user. */
+ * $DIRECTORY has the files of the test, $NOW is the time in microseconds, $A_SECOND_AGO a second earlier, and
+ * $UID the user. */
 
 #include "calls.h"
 
@@ -53,18 +59,18 @@ struct Case {
         char *name;
         gboolean together, freezable, stranger;
         guint times;
-        GPtrArray *columns, *rows; /* of char **; no rows: it is carried out once */
+        GPtrArray *columns, *rows; /* of char **; a case without rows is carried out once */
         GPtrArray *steps;
 };
 
 typedef struct Instance {
         const Case *of;
-        char **row; /* NULL: none */
+        char **row; /* NULL: the case has no rows */
 } Instance;
 
 const char *file;
-static Run *kept;            /* of the rows before */
-static GPtrArray *instances; /* all of them: GLib forgets its tests when it has run them, which would be leaks */
+static Run *kept;            /* the service of the rows before */
+static GPtrArray *instances; /* GLib forgets its tests when it has run them, so these would be leaks */
 
 /* --- cases --- */
 
@@ -75,7 +81,7 @@ static const char *get_builtin(const char *name) {
         g_autofree char *value = g_str_equal(name, "UID") ? g_strdup_printf("%u", getuid())
                                                           : g_strdup_printf("%" G_GINT64_FORMAT, usec);
 
-        if (!g_strv_contains(builtins, name)) /* the column of another case */
+        if (!g_strv_contains(builtins, name)) /* another case has this column */
                 return NULL;
         return g_str_equal(name, "DIRECTORY") ? kept->service.directory : g_intern_string(value);
 }
@@ -127,7 +133,7 @@ static Complaint carry_out(Run *r, char **words) {
         const Command *command;
         const char *interface;
 
-        /* A cell may be empty. */
+        /* The step was an empty cell. */
         if (!words[0])
                 return NULL;
         if (g_str_equal(words[0], "until"))
@@ -163,7 +169,7 @@ static Run *run_new(const Case *c) {
 static void run_free(Run *r) {
         if (!r)
                 return;
-        /* A call without an end would be one that nobody looks at. */
+        /* Nobody has looked at the answer of a call that no step ends. */
         g_assert_cmpuint(g_hash_table_size(r->pending), ==, 0);
         g_assert_null(r->other.client);
         g_hash_table_unref(r->pending);
@@ -203,11 +209,11 @@ static void test_case(gconstpointer data) {
 /* --- reading --- */
 
 typedef struct Reader {
-        GHashTable *words; /* that are defined */
-        Case *of;          /* the case that is read; NULL: none yet */
+        GHashTable *words; /* texts by their names */
+        Case *of;          /* the case to which lines belong; NULL: none yet */
 } Reader;
 
-/* Columns, and what selvold and the clock say, get their values when the case is carried out. */
+/* The names of columns and builtins stay: they get their values when the case is carried out. */
 static const char *get_word(const char *name, gconstpointer data) {
         const Reader *reader = data;
         const GPtrArray *columns = reader->of ? reader->of->columns : NULL;
@@ -230,13 +236,13 @@ static Case *case_new(const char *line) {
         *c = (Case){ .name = g_strndup(line + 1, (gsize) (end - line - 1)), .times = 1 };
         flags = split(end + 1);
         for (char **flag = flags; *flag; flag++) {
-                if (g_str_equal(*flag, "together")) /* its rows have a service in common */
+                if (g_str_equal(*flag, "together")) /* its rows share a service */
                         c->together = TRUE;
-                else if (g_str_equal(*flag, "freezable")) /* for the command "disk" */
+                else if (g_str_equal(*flag, "freezable")) /* the command "disk" needs this */
                         c->freezable = TRUE;
-                else if (g_str_equal(*flag, "stranger")) /* the caller is one about whom polkit is asked */
+                else if (g_str_equal(*flag, "stranger")) /* selvold asks polkit about the caller */
                         c->stranger = TRUE;
-                else if (g_str_has_prefix(*flag, "times=")) /* its steps are carried out so often */
+                else if (g_str_has_prefix(*flag, "times=")) /* the steps run so often */
                         c->times = (guint) to_number(*flag + strlen("times="));
                 else
                         g_error("%s: there is no %s", file, *flag);
@@ -246,7 +252,7 @@ static Case *case_new(const char *line) {
         return c;
 }
 
-/* Cells are between '|', without the blanks at their ends. */
+/* Blanks at both ends of a cell do not count. */
 static void case_add_row(Case *c, const char *line) {
         g_auto(GStrv) cells = g_strsplit(line, "|", -1);
         GPtrArray *row = g_ptr_array_new();

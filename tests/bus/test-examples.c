@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The shell functions of docs/examples against a mock of org.selvol1: what a plugin learns of a call that has failed. */
+/* The shell functions of docs/examples tell a plugin what became of a call to a mock of org.selvol1. */
 
 #include "ctl-support.h"
 
-/* Two minutes are too long for a test. What is printed: the status of the CSI driver, and the message. */
+/* The functions wait for two minutes, which is too long for a test. The script prints the status of the CSI
+ * driver, and the message. */
 #define SCRIPT(file, commands)                                                                            \
         "-c 'busctl() { command busctl \"${@/--timeout=120/--timeout=1}\"; }; . \"$0/docs/examples/" file \
         "\"; " commands "' \"@SOURCE@\""
@@ -13,7 +14,7 @@
         { MANAGER, "UnmountVolume", "('" volume "', '/t', " NO_OPTIONS ")", reply, error, message }
 #define DB "disk.example.org:db"
 
-/* An exchange without a reply and an error is never answered. */
+/* An exchange with neither a reply nor an error gets no answer. */
 static const Case cases[] = {
         { "csi/success", CSI, { UNMOUNT(DB, "(@a{sv} {},)", NULL, NULL) }, .out = "" },
         { "csi/refused",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Pods with the FlexVolume driver: the driver, selvold, and a fake worker. */
+/* Pods use the FlexVolume driver, in front of selvold with a fake worker. */
 
 #include <string.h>
 
@@ -17,7 +17,7 @@
 #define LEVEL(level) ",\"level\":\"" level "\""
 #define SUCCESS      "{\"status\":\"Success\"}\n"
 
-/* What kubelet reads. */
+/* Returns the output of the driver, which kubelet reads. */
 static char *drive(const char *word, const char *directory, const char *options) {
         const char *argv[] = { FLEXVOLUME, word, directory, options, NULL };
         g_autoptr(GSubprocessLauncher) launcher =
@@ -60,7 +60,7 @@ static void test_two_pods(void) {
         fixture_stop(f);
 }
 
-/* Neither kubelet nor selvold would relabel. */
+/* The driver refuses options with which neither kubelet nor selvold would relabel. */
 static void test_nobody_relabels(void) {
         static const char *const options[] = {
                 POD("web", ""),

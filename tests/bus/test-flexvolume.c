@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The FlexVolume driver: what kubelet passes, what is asked of selvold then, and what kubelet reads. */
+/* The FlexVolume driver turns the words of kubelet into calls of selvold, and the answers into text for
+ * kubelet. */
 
 #include "ctl-support.h"
 
 #define T "/var/lib/kubelet/pods/0cf08/volumes/selvol~volume/v"
 
-/* What kubelet 1.20 passes of each volume. */
+/* kubelet 1.20 passes these options of each volume. */
 #define POD \
         "\"kubernetes.io/fsType\":\"\",\"kubernetes.io/pod.name\":\"web\",\"kubernetes.io/pod.namespace\":\"default\",\"kubernetes.io/pod.uid\":\"0cf08\",\"kubernetes.io/pvOrVolumeName\":\"pvc-1\",\"kubernetes.io/readwrite\":\"rw\",\"kubernetes.io/serviceAccount.name\":\"\""
 #define MOUNT(options) "mount " T " '{" options "}'"

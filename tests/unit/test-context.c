@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "label/container-contexts.h"
+#include "label/selinux.h"
 #include "model/context.h"
 #include "support.h"
 

@@ -138,7 +138,7 @@ def find_circles(files):
 
 # Only these tests call these functions; otherwise only a slower ring would test them.
 FOR_TESTS = {
-    "unit/test-container-contexts.c": ["container_contexts_parse"],
+    "unit/test-context.c": ["container_contexts_parse"],
     "unit/test-doctor.c": ["denial_parse"],
     "unit/test-idmap.c": ["idmap_swap_map"],
     "unit/test-fingerprint.c": ["fingerprint_of_ext", "fingerprint_of_btrfs", "fingerprint_of_xfs", "xfs_find_log"],
