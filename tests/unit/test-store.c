@@ -8,7 +8,6 @@
 
 #include "store-fixture.h"
 
-/* The file has the volume of put_sample(). */
 static void assert_sample(Fixture *f, const char *driver) {
         _cleanup_(volumes_done) Volumes all = { 0 };
         const Volume *v;
