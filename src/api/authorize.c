@@ -35,7 +35,7 @@ static const struct {
         { "Introspect", "org.selvol1.inspect" },
 };
 
-/* Methods that sd-bus answers, with what is known of volumes. */
+/* sd-bus replies to these methods by itself; the replies tell about volumes. */
 static const char *const standard_interfaces[] = {
         "org.freedesktop.DBus.Properties",
         "org.freedesktop.DBus.ObjectManager",
@@ -44,9 +44,8 @@ static const char *const standard_interfaces[] = {
 
 typedef enum Answer { PENDING, ALLOWED, DENIED, CHALLENGE, UNAVAILABLE } Answer;
 
-/* A question that polkit has been asked. It lives until the call has been dispatched a second time, whether
- * the method gets as far as to ask for the answer or not: the object may be gone, or the configuration
- * another. */
+/* A question to polkit. It lives until the call has been dispatched a second time, even if the method does
+ * not get as far as to ask for the answer: the object may be gone, or the configuration may have changed. */
 struct AuthQuery {
         AuthQuery *next;
         Api *api;
@@ -54,12 +53,12 @@ struct AuthQuery {
         sd_bus_slot *slot;
         const char *action;
         uid_t uid;
-        char **details; /* of the call, key and value in turn */
+        char **details; /* keys and values of the call, alternating */
         Answer answer;
-        bool dispatched; /* for the second time */
+        bool dispatched; /* a second time */
 };
 
-/* The polkit action of a method; NULL if it has none, and then nobody but root may call it. */
+/* The polkit action of a method. NULL: only root may call it. */
 static const char *find_action(const char *method) {
         for (size_t i = 0; i < ELEMENTSOF(actions); i++)
                 if (streq(actions[i].method, method))
@@ -106,7 +105,7 @@ static int deny_call(Api *api, sd_bus_message *call, const char *volume, const c
                                  "%s is not authorized (%s): %s.", method, action, text);
 }
 
-/* All keys are there, so that a rule that looks one up gets a string. */
+/* Sets every key, so that a rule that looks one up gets a string. */
 static int describe_request(const Request *q, char ***ret) {
         _cleanup_free_ char *options = NULL, *group = NULL;
         _cleanup_strv_ char **details = NULL;
@@ -160,7 +159,7 @@ static int conclude_query(Api *api, AuthQuery *q, sd_bus_message *call, const Re
         query_free(q);
         if (r < 0)
                 return r;
-        /* What is carried out must be what polkit was asked about. */
+        /* selvold must do exactly what polkit was asked about. */
         if (!same)
                 return deny_call(api, call, about->volume, "changed", error);
 
@@ -195,7 +194,7 @@ static int on_polkit_answer(sd_bus_message *reply, void *userdata, sd_bus_error 
         q->slot = sd_bus_slot_unref(q->slot);
         q->answer = read_answer(reply);
 
-        /* The whole call is dispatched a second time, so that everything is looked at anew. */
+        /* The whole call is dispatched a second time, so that everything is checked again. */
         r = sd_bus_message_rewind(q->call, true);
         if (r >= 0)
                 r = sd_bus_enqueue_for_read(sd_bus_message_get_bus(q->call), q->call);
@@ -308,7 +307,8 @@ int authorize_volume(Api *api, sd_bus_message *call, const char *volume, sd_bus_
         return authorize(api, call, &about, error);
 }
 
-/* Messages are dispatched one by one, each through here first: what was dispatched before is done with. */
+/* Each message passes this filter before it is dispatched. Messages are dispatched one by one, so a query
+ * whose call was dispatched before is done. */
 int authorize_filter(Api *api, sd_bus_message *message, sd_bus_error *error) {
         _cleanup_free_ char *id = NULL;
         AuthQuery *q, *next;

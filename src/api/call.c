@@ -6,7 +6,7 @@
 #include "basic/log.h"
 #include "wire/peer.h"
 
-/* The members that the answers to mount, adopt and plan share. */
+/* The members that the replies to mount, adopt and plan share. */
 static void put_plan(Dict *d, const Job *job) {
         const OperationResult *result = job_operation_result(job);
         bool asked = job->operation == OPERATION_PLAN;
@@ -18,7 +18,7 @@ static void put_plan(Dict *d, const Job *job) {
         dict_put(d, "Strategy", "s", strategy_to_string(p->strategy));
         dict_put(d, "Reason", "s", reason_to_string(p->reason));
         if (job->refusal.kind == FAILURE_NONE) {
-                /* It says what is done; of a plan also what would avoid it. */
+                /* The text of a plan also names options that would avoid a relabel. */
                 text = strdup_printf("%s%s", strempty(p->text),
                                      asked && !result->repeated ? plan_describe_avoidance(p) : "");
                 if (text)
@@ -32,7 +32,7 @@ static void put_plan(Dict *d, const Job *job) {
         dict_put_true(d, "Shared", p->reason == REASON_CONTEXT_SHARED || job->share_target);
 }
 
-/* "walk" and "skip" of a plan, "walked" and "skipped" of what was done; what the reason says fits both. */
+/* A plan says "walk" and "skip", an operation that has ended "walked" and "skipped"; the reasons fit both. */
 static void put_files(Dict *d, const Job *job) {
         static const char *const relabel_done[RELABEL_ACTIONS] = {
                 [RELABEL_SKIP] = "skipped",
@@ -94,7 +94,7 @@ static void put_mount(Dict *d, const Job *job) {
         put_plan(d, job);
         dict_put_string(d, "Device", result->outcome.fact.device);
         dict_put_u64(d, "MountID", result->outcome.fact.mount_id);
-        /* The state of the labels on disk matters unless a context covers them. */
+        /* The state of the labels on disk only matters without a context mount. */
         if (v && job->plan.strategy == STRATEGY_RELABEL && job->plan.relabel_here) {
                 dict_put_string(d, "LabelState", files_state_to_string(v->mark.label_state));
                 dict_put_true(d, "Tainted", v->mark.tainted);
@@ -175,7 +175,7 @@ static int append_dict(sd_bus_message *m, const Job *job, void (*put)(Dict *d, c
         return d.error;
 }
 
-/* The answer of the method that started the job, which went well. */
+/* The reply to the method that started the job; the job has succeeded. */
 static int append_answer(sd_bus_message *m, const Job *job) {
         static void (*const put[OPERATIONS])(Dict * d, const Job *job) = {
                 [OPERATION_MOUNT] = put_mount,       [OPERATION_PLAN] = put_planned,  [OPERATION_ADOPT] = put_mount,
@@ -214,8 +214,8 @@ static void put_ended(Dict *d, const Job *job) {
         }
 }
 
-/* Sends what the operation answers, or the job's error; documented in org.selvol1(5). Returns a negative
- * errno on failure. */
+/* Sends the operation's reply, or the job's error; see org.selvol1(5). Returns a negative errno on
+ * failure. */
 static int send_reply(sd_bus_message *call, const Job *job) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
@@ -253,12 +253,12 @@ static void call_free(Call *c) {
         free(c);
 }
 
-/* The caller is to be released after an error, too. */
+/* The caller of this function releases *ret_caller, also after an error. */
 static int call_new(Api *api, sd_bus_message *message, Caller *ret_caller, Call **ret) {
         Call *c;
         int r;
 
-        /* Nothing is begun for a caller who has left in the meantime: no limit would hold. */
+        /* If the sender has left meanwhile, selvold starts nothing: no limit would apply. */
         r = sender_identify(api, message, ret_caller);
         if (r < 0)
                 return r;

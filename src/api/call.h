@@ -3,17 +3,17 @@
 
 #include "api/api.h"
 
-/* Calls that wait for a job, and what is answered when it has ended. */
+/* Calls that wait for a job, and the replies to these calls. */
 
-/* Starts a job for an authorized call, or lets it join one. The request is taken over. Returns what a
- * method's handler returns. */
+/* Starts a job for an authorized call, or makes the call join an equal job. Takes over the contents of the
+ * request. Returns a value for the method's handler to return. */
 int call_start(Api *api, sd_bus_message *message, Operation operation, Request *request, VerifyDepth depth,
                sd_bus_error *error) _warn_unused_;
-/* Has the call answered when the job has ended. Returns likewise. */
+/* Replies to the call when the job has ended. Returns like call_start(). */
 int call_follow(Api *api, sd_bus_message *message, Job *job, sd_bus_error *error) _warn_unused_;
 
-/* The caller has left the bus: its calls are forgotten, but for those that asked for no reply. */
+/* Drops the calls of a caller that has left the bus, except calls without a reply: their jobs go on. */
 void calls_forget(Api *api, const char *name);
 void calls_teardown(Api *api);
-/* The callers have gone: the connection has. */
+/* Drops all calls, because the connection to the bus is gone. */
 void calls_abandon(Api *api);

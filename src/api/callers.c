@@ -39,8 +39,8 @@ void senders_teardown(Api *api) {
         api->lookup = sd_bus_close_unref(api->lookup);
 }
 
-/* While sd-bus waits for an answer it reads, and keeps, all that arrives on the connection: on this one,
- * which has no name that anybody may send to, nothing else does. */
+/* While sd-bus waits for an answer it reads and queues all that arrives on the connection. This second
+ * connection has no name that others can send to, so nothing else arrives on it. */
 static int ask_bus(Api *api, const char *name, uid_t *ret) {
         _cleanup_(sd_bus_creds_unrefp) sd_bus_creds *creds = NULL;
         int r;
@@ -110,7 +110,7 @@ int sender_identify(Api *api, sd_bus_message *call, Caller *ret) {
         return ret->text && ret->name ? 0 : -ENOMEM;
 }
 
-enum { PRIORITY = SD_EVENT_PRIORITY_NORMAL + 50 }; /* when nothing is left to read */
+enum { PRIORITY = SD_EVENT_PRIORITY_NORMAL + 50 }; /* after all that is left to read */
 
 typedef struct PutOff {
         struct PutOff *prev, *next;
@@ -128,9 +128,9 @@ typedef struct TurnCaller {
 struct Turns {
         Api *api;
         TurnCaller *callers;  /* of this turn, in the order of their turns */
-        sd_bus_message *next; /* that is carried out next */
+        sd_bus_message *next; /* the call that is handled next */
         sd_event_source *source;
-        uint64_t since_usec; /* that it is to run */
+        uint64_t since_usec; /* when the source was enabled */
 };
 
 static size_t cost_of(sd_bus_message *call) {
@@ -153,7 +153,7 @@ static void turn_caller_free(Turns *t, TurnCaller *c) {
         free(c);
 }
 
-/* A new one takes the name over. NULL on lack of memory. */
+/* Takes the name over if the caller is new. NULL: out of memory. */
 static TurnCaller *find_or_add(Turns *t, Caller *caller) {
         TurnCaller *c;
 
@@ -182,7 +182,7 @@ void turns_resume(Turns *t) {
         (void) sd_event_source_set_enabled(t->source, SD_EVENT_ONESHOT);
 }
 
-/* Somebody may always have something to say. */
+/* Even if messages never stop to arrive, a turn comes after CALLS_DELAY_USEC. */
 static int on_turn_prepare(sd_event_source *source, void *userdata) {
         const Turns *t = userdata;
         bool late = now_monotonic_usec() - t->since_usec >= CALLS_DELAY_USEC;
@@ -196,10 +196,10 @@ static int on_turn(sd_event_source *source, void *userdata) {
         uint64_t n;
         int r;
 
-        /* Until the bus takes what has been answered so far. */
+        /* Waits until the bus has taken the replies so far. */
         if (t->next || sd_bus_get_n_queued_write(t->api->bus, &n) < 0 || n > 0)
                 return 0;
-        /* A caller with nothing put off begins anew. */
+        /* A caller without calls that were put off starts with a count of 0. */
         HASH_ITER (hh, t->callers, c, next) {
                 c->n_now = 0;
                 if (!c->calls)
@@ -211,7 +211,8 @@ static int on_turn(sd_event_source *source, void *userdata) {
                 return 0;
         t->next = sd_bus_message_ref(first->calls->call);
         drop_call(first, first->calls);
-        /* To go to the end needs no memory: the table, of at least two, stays as large as it is. */
+        /* Moving the caller to the end needs no memory: the table has at least two entries, so uthash keeps
+         * it. */
         if (HASH_COUNT(t->callers) >= 2) {
                 HASH_DEL(t->callers, first);
                 HASH_ADD_KEYPTR(hh, t->callers, first->name, strlen(first->name), first);
@@ -255,8 +256,8 @@ static bool read_small(sd_bus_message *m, size_t *values, size_t *bytes, size_t 
         return r == 0;
 }
 
-/* Whether a call has few values, no descriptors, and bytes_max bytes of strings at most: such a one can be
- * kept, before it is known whether its caller may call at all. It is read from the beginning afterwards. */
+/* Whether the call has few values, no descriptors, and at most bytes_max bytes of strings: selvold can then
+ * keep the call before it knows whether the sender may call. Rewinds the message. */
 static bool is_small(sd_bus_message *m, size_t bytes_max) {
         size_t values = 0, bytes = strlen(strempty(sd_bus_message_get_path(m)));
 
@@ -264,11 +265,11 @@ static bool is_small(sd_bus_message *m, size_t bytes_max) {
                sd_bus_message_rewind(m, true) >= 0;
 }
 
-/* A call that is put off takes memory before anybody is asked whether its caller may call. */
+/* A call that is put off takes memory before selvold has checked whether the sender may call. */
 static int put_off(Turns *t, TurnCaller *c, sd_bus_message *call, bool trusted, sd_bus_error *error) {
         _cleanup_failure_ Failure f = { 0 };
         const TurnCaller *other, *next;
-        /* All calls take the same memory; the limit of one caller is for the work, too. */
+        /* All calls take about the same memory; the limit for one caller also counts the work. */
         Quota q = { .caller = c->cost + cost_of(call) - 1 };
         PutOff *p;
 

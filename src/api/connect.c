@@ -13,8 +13,8 @@
 #include "basic/time-util.h"
 #include "model/limits.h"
 
-/* sd-bus answers this call by itself, but ends the connection if there is no id, or SELinux denies to read
- * it. */
+/* sd-bus would reply to this call by itself, but ends the connection if /etc/machine-id is missing, or if
+ * SELinux denies to read it. */
 static int reply_machine_id(sd_bus_message *call, sd_bus_error *error) {
         char text[SD_ID128_STRING_MAX];
         sd_id128_t id;
@@ -57,7 +57,7 @@ static int on_name_lost(sd_bus_message *signal, void *userdata, sd_bus_error *er
         return 0;
 }
 
-/* Also for lack of memory while a message is read. */
+/* This also happens when sd-bus has no memory to read a message. */
 static int on_bus_disconnected(sd_bus_message *signal, void *userdata, sd_bus_error *error) {
         api_leave(userdata, "The connection to the system bus has ended");
         return 0;
@@ -73,7 +73,7 @@ static int connect_bus(Api *api) {
                                       "org.freedesktop.DBus.Local", "Disconnected", on_bus_disconnected, NULL, api);
         if (r < 0)
                 return r;
-        /* At the end those who wait are told first. */
+        /* At exit, selvold still replies to waiting callers. */
         r = sd_bus_set_close_on_exit(api->bus, false);
         if (r < 0)
                 return r;
@@ -89,7 +89,8 @@ static int connect_bus(Api *api) {
         r = objects_add(api);
         if (r < 0)
                 return r;
-        /* One match for all: to watch each caller by itself takes the bus two more messages for each call. */
+        /* One match for all callers: a match for each caller would cost the bus two more messages for each
+         * call. */
         r = sd_bus_add_match_async(api->bus, NULL,
                                    "type='signal',sender='org.freedesktop.DBus',path='/org/freedesktop/DBus',"
                                    "interface='org.freedesktop.DBus',member='NameOwnerChanged',arg2=''",
@@ -111,7 +112,7 @@ static int own_name(Api *api, uint64_t flags) {
         return r < 0 ? log_error_errno(r, "Failed to take the bus name %s: %m", BUS_NAME) : 0;
 }
 
-/* The bus may keep the name for the old connection until it notices its end. */
+/* The bus may keep the name for the old connection until it notices that the connection has ended. */
 static int on_leave(sd_event_source *source, void *userdata) {
         Api *api = userdata;
         int r;
@@ -137,7 +138,7 @@ static int on_stalled(sd_event_source *source, uint64_t usec, void *userdata) {
         return 0;
 }
 
-/* After each iteration of the event loop: does the bus take what is sent to it? */
+/* Runs after each iteration of the event loop: does the bus take the messages that selvold sends? */
 static int on_bus_post(sd_event_source *source, void *userdata) {
         Api *api = userdata;
         uint64_t n;

@@ -40,7 +40,8 @@ static int read_volume_and_target(sd_bus_message *m, RequestMethod method, Reque
         return options_read(m, method, q, NULL, f);
 }
 
-/* The way of every call that becomes a job: read, check, authorize, start. */
+/* The last steps of every call that becomes a job: authorize, start. The handlers have read and checked the
+ * arguments. */
 static int start_job(Api *api, sd_bus_message *m, Operation operation, Request *q, VerifyDepth depth,
                      sd_bus_error *error) {
         int r;
@@ -79,8 +80,7 @@ static int method_adopt_volume(sd_bus_message *m, void *userdata, sd_bus_error *
         return start_request(userdata, m, OPERATION_ADOPT, METHOD_ADOPT, error);
 }
 
-/* What is mounted beneath roots that the configuration doesn't name any more can still be looked at, and
- * unmounted. */
+/* A mount beneath a root that the configuration no longer names can still be looked up and unmounted. */
 static bool is_mounted_at(const State *s, const char *target) {
         return volumes_find_target(&s->volumes, target, NULL) || unrecorded_find(s, target);
 }
@@ -105,7 +105,7 @@ static int method_unmount_volume(sd_bus_message *m, void *userdata, sd_bus_error
         return start_job(api, m, OPERATION_UNMOUNT, &q, VERIFY_ROOT, error);
 }
 
-/* Reads a volume, and a context into the request's, which is "" for the one that is recorded. */
+/* Reads a volume, and a context into the request's context; "": the recorded context. */
 static int read_subject(sd_bus_message *m, RequestMethod method, Request *q, VerifyDepth *ret_depth, Failure *f) {
         const char *volume, *context;
         int r;
@@ -150,12 +150,12 @@ static int method_relabel(sd_bus_message *m, void *userdata, sd_bus_error *error
         r = read_subject(m, METHOD_RELABEL, &q, NULL, &f);
         if (r == 0)
                 r = volume_id_validate(q.volume, &f);
-        /* It has no target: what is relabeled is a volume, wherever it is. */
+        /* Relabel has no target: it relabels the volume, wherever it is mounted. */
         if (r == 0)
                 r = free_and_strdup(&q.target, "");
         if (r != 0)
                 return api_refuse(api, r, &f, error);
-        /* Its context is spelled out, so that both ways to ask for it are the same. */
+        /* Spells out the recorded context, so that calls with "" and with the context are equal. */
         v = volumes_find(&api->state->volumes, q.volume);
         if (isempty(q.context) && v) {
                 r = free_and_strdup(&q.context, plan_relabel_context(v));
@@ -188,7 +188,7 @@ static int method_apply_ownership(sd_bus_message *m, void *userdata, sd_bus_erro
         return start_job(userdata, m, OPERATION_OWNERSHIP, &q, VERIFY_ROOT, error);
 }
 
-/* By an id that has been checked. */
+/* The id has been checked. */
 static int find_volume(const Api *api, const char *id, Volume **ret, Failure *f) {
         *ret = volumes_find(&api->state->volumes, id);
         return *ret ? 0 : failure_set(f, FAILURE_NO_SUCH_VOLUME, "Volume %s is not known.", id);
@@ -205,7 +205,7 @@ static void on_forgotten(State *s, int error, void *userdata) {
                         strerror(-error), commit_remedy(error));
         else
                 r = sd_bus_reply_method_return(m, NULL);
-        /* The connection may have been left meanwhile. */
+        /* selvold may have left the connection meanwhile. */
         if (r < 0 && r != -ENOTCONN)
                 api_leave(s->events.userdata, "A reply can't be sent");
 }

@@ -9,10 +9,10 @@
 #include "job/end.h"
 #include "job/line.h"
 
-/* The objects of volumes and jobs, and org.freedesktop.LogControl1, by which systemctl service-log-level
- * reads and changes the log level. Access to all properties is checked in one place, authorize_filter(). */
+/* The objects of volumes and jobs, and org.freedesktop.LogControl1, through which systemctl service-log-level
+ * reads and changes the log level. authorize_filter() checks access to all properties. */
 
-/* A text that is no member of its object as it stands: sd-bus reads those that are by their offset. */
+/* A text that is computed; sd-bus reads texts that are members of the object by their offset. */
 typedef struct TextProperty {
         const char *name, *text;
 } TextProperty;
@@ -24,7 +24,7 @@ static int append_text(sd_bus_message *reply, const char *name, const TextProper
         return -EINVAL;
 }
 
-/* The vtable hands out the object; the api comes from the prefix' slot. */
+/* The vtable passes the object; the Api is the userdata of the prefix's slot. */
 static Api *api_of(sd_bus *bus) {
         return sd_bus_slot_get_userdata(sd_bus_get_current_slot(bus));
 }
@@ -130,7 +130,7 @@ static const sd_bus_vtable volume_vtable[] = {
         SD_BUS_VTABLE_END,
 };
 
-/* An id has one form only. */
+/* An id with a leading zero names no job. */
 static int object_find_job(sd_bus *bus, const char *path, const char *interface, void *userdata, void **ret_found,
                            sd_bus_error *error) {
         const Api *api = userdata;

@@ -3,6 +3,6 @@
 
 #include "api/api.h"
 
-/* The objects on the bus. Both return 0 or a negative errno. */
+/* Add the objects to the bus. Both return 0 or a negative errno. */
 int manager_object_add(Api *api) _warn_unused_;
 int objects_add(Api *api) _warn_unused_; /* all others */

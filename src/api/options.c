@@ -5,10 +5,11 @@
 #include "api/options.h"
 #include "wire/message.h"
 
-/* Where the values of wire/option-table.h go. Flags and words are ints until all are read. */
+/* The destinations of the values of wire/option-table.h. Flags and words are ints until all options are
+ * read. */
 typedef struct Target {
         void *where;
-        int (*parse)(const char *s); /* for words: what they stand for */
+        int (*parse)(const char *s); /* turns a word into its value; NULL: a string */
 } Target;
 
 static int store_word(const RequestOption *o, const Target *target, const char *s, Failure *f) {
@@ -29,7 +30,7 @@ static int store_word(const RequestOption *o, const Target *target, const char *
                            escaped, strempty(o->values));
 }
 
-/* Reads the value, whose type has been checked. */
+/* The type of the value has been checked. */
 static int read_value(sd_bus_message *m, const RequestOption *o, const Target *target, Failure *f) {
         char **l, ***list;
         const char *s;
@@ -167,7 +168,7 @@ int options_read(sd_bus_message *m, RequestMethod method, Request *q, VerifyDept
         q->walk.force = force;
         if (ret_depth)
                 *ret_depth = (VerifyDepth) depth;
-        /* No limit would be a job that never ends. */
+        /* A job without a limit might never end. */
         if (q->timeout_usec > JOB_TIMEOUT_USEC_MAX)
                 return failure_set(f, FAILURE_INVALID_OPTION,
                                    "Option \"TimeoutUSec\" is more than an hour, which is the most.");

@@ -9,15 +9,15 @@
 
 enum { CHANGED_INTERVAL_USEC = 250000 };
 
-/* PropertiesChanged, at most four times a second; InterfacesAdded and -Removed at once. */
+/* PropertiesChanged is sent at most four times a second; InterfacesAdded and InterfacesRemoved at once. */
 
 static int on_changed_timer(sd_event_source *source, uint64_t usec, void *userdata) {
         Api *api = userdata;
         _cleanup_strv_ char **changed = TAKE_PTR(api->changed);
 
         api->changed_source = sd_event_source_unref(api->changed_source);
-        /* All properties that the vtable says can change. That of an object which has gone meanwhile goes
-         * nowhere. */
+        /* Names all properties that can change by the vtable. If the object is gone meanwhile, sd-bus sends
+         * nothing. */
         STRV_FOREACH (path, changed)
                 (void) sd_bus_emit_properties_changed_strv(
                         api->bus, *path, startswith(*path, VOLUME_PREFIX "/") ? VOLUME_INTERFACE : JOB_INTERFACE,

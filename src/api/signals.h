@@ -3,8 +3,8 @@
 
 #include "api/api.h"
 
-/* What the bus and systemd are told without asking. Registers with the state's events. */
+/* Signals on the bus, and STATUS= for systemd. Registers with the state's events. */
 void signals_setup(Api *api);
 void signals_teardown(Api *api);
-/* STATUS= for systemctl status. */
+/* Updates the line that systemctl status shows. */
 void signals_notify_status(const Api *api);
