@@ -7,7 +7,7 @@
 #include "wire/message-ids.h"
 #include "wire/protocol.h"
 
-/* AdoptVolume: somebody else has mounted it. */
+/* AdoptVolume: another program has mounted the volume. */
 
 static int check_adopt(Job *job) {
         int r;
@@ -22,8 +22,8 @@ static int append_adopt_call(const Job *job, sd_bus_message *call) {
         return adopt_call_append(call, &c);
 }
 
-/* The mount that is there decides, so a holder of before is recorded anew; but not if it holds the volume
- * for another context. */
+/* The existing mount decides: an earlier holder is recorded again, unless it holds the volume for another
+ * context. */
 static int check_holder(Job *job, const MountFact *fact) {
         Volume *v = job_volume(job);
         Holder *old = job_find_holder(job);
@@ -55,7 +55,7 @@ static int decide_adopt(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
 
         if (!q->mounted)
                 return -EBADMSG;
-        /* The mount table names the loop device of an image. */
+        /* For an image, the mount table names the loop device. */
         known = v && plan_is_held_source(v, &q->observed, fact->source);
         r = free_and_strdup(&job->request.source, known ? v->source : fact->source);
         if (r < 0)
@@ -75,8 +75,7 @@ static int decide_adopt(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
         r = job_fill_answer(job, ret);
         if (r < 0)
                 return r;
-        /* Nothing is mounted, so nothing is shared; and a holder that is there stays until there is an
-         * outcome. */
+        /* Adopt mounts nothing, so it shares nothing. An existing holder stays until the outcome is known. */
         ret->share_id = 0;
         r = free_and_strdup(&ret->share_target, "");
         if (r < 0)
@@ -90,7 +89,7 @@ static int take_adopt_reply(Job *job, sd_bus_message *reply) {
         r = job_take_result(job, reply);
         if (r != 0)
                 return r;
-        /* An earlier holder is recorded anew. */
+        /* Records an existing holder again. */
         r = job_record_intent(job, true);
         if (r < 0)
                 return r;

@@ -29,7 +29,7 @@ static int make_change_plan(Job *job, const Volume *v) {
         return job_keep_share(job);
 }
 
-/* A change that can't be made is refused before a child is started. */
+/* Refuses an impossible change before a child is started. */
 static int check_change(Job *job) {
         const Volume *v = job_volume(job);
         Request *q = &job->request;
@@ -37,7 +37,7 @@ static int check_change(Job *job) {
 
         if (!v)
                 return failure_set(&job->failure, FAILURE_NO_SUCH_VOLUME, "Volume %s is not known.", q->volume);
-        /* For the journal and the metrics, and to stage the volume if nobody holds it. */
+        /* For the journal, for the metrics, and for staging a volume without holders. */
         q->access_mode = v->access_mode;
         r = free_and_strdup(&q->source, v->source);
         if (r < 0)
@@ -66,7 +66,7 @@ static int append_change_call(const Job *job, sd_bus_message *call) {
         return change_call_append(call, &c);
 }
 
-/* Others may use the same file system under another name, or none. */
+/* The same file system may also be mounted as another volume, or without selvol. */
 static int decide_change(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
         Volume *v = job_volume(job);
         int r;

@@ -14,7 +14,7 @@
 #include "state/watch.h"
 #include "wire/peer.h"
 
-/* Answers. */
+/* Replies. */
 
 static void answer_waiters(const Job *job, JobWaiter **waiters, size_t *n) {
         JobWaiter *list = TAKE_PTR(*waiters);
@@ -35,15 +35,15 @@ void job_answer_all(Job *job) {
         answer_waiters(job, &job->followers, &job->n_followers);
 }
 
-/* Waits for a commit. */
+/* Commits. */
 
 typedef struct Commit {
         Job *job;
         void (*callback)(Job *job);
 } Commit;
 
-/* A plan or a verify records nothing; after an unmount the mount table tells a later selvold as much as a
- * record. */
+/* A plan or a verify records nothing; an unmount needs no record, because a later selvold sees it in the
+ * mount table. */
 static bool needs_record(const Job *job) {
         return operation_type(job->operation)->changes && job->operation != OPERATION_UNMOUNT;
 }
@@ -71,7 +71,7 @@ static void on_job_committed(State *s, int error, void *userdata) {
 }
 
 void job_then(Job *job, void (*callback)(Job *job)) {
-        /* A verify that has found the mark wrong changes the record, too. */
+        /* A verify that has found the mark wrong also changes the record. */
         bool changes = operation_type(job->operation)->changes ||
                        (job->operation == OPERATION_VERIFY && job->verify.result.reset != MARK_KEEP);
         Commit *c;
@@ -91,7 +91,7 @@ void job_then(Job *job, void (*callback)(Job *job)) {
         callback(job);
 }
 
-/* That it would be refused is the answer to PlanVolume. */
+/* A refusal is a part of PlanVolume's result. */
 void job_refuse(Job *job) {
         if (job->operation == OPERATION_PLAN) {
                 failure_done(&job->refusal);
@@ -100,7 +100,7 @@ void job_refuse(Job *job) {
                 event_emit(job->jobs->state, conflict, job->request.volume, job->failure.kind, &job->plan);
 }
 
-/* The end. */
+/* The end of a job. */
 
 void job_release(Job *job) {
         State *s = job->jobs->state;
@@ -109,7 +109,7 @@ void job_release(Job *job) {
         log_debug("%s: job %llu: child gone, claims released.", job->request.volume, (unsigned long long) job->id);
         claims_leave(&s->claims, &job->claims);
         line_advance(job->jobs);
-        /* Changes of the mount table were not looked at where this job was at work. */
+        /* While the job ran, selvold ignored changes of the mount table at its target. */
         if (s->recheck_needed || (h && h->state != HOLDER_MOUNTED && operation_type(job->operation)->changes))
                 watch_recheck(s);
 }
@@ -119,7 +119,7 @@ static void job_finish(Job *job) {
         job_count(job);
         job_set_state(job, job->worker ? JOB_ENDED : JOB_OVER);
         job->progress.expected_end_usec = 0;
-        /* Whatever is returned as a job can be asked about. */
+        /* Callers may look up a job whose path they got as a reply. */
         if (operation_type(job->operation)->answered_early && !job_has_failed(job))
                 job_show(job);
         job_answer_all(job);
@@ -135,8 +135,8 @@ void job_conclude(Job *job) {
         if (job->progress.started_usec > 0 && job->progress.duration_usec == 0)
                 job->progress.duration_usec = job->ended_usec - job->progress.started_usec;
         job_set_state(job, JOB_COMMITTING);
-        /* Which mount it would be is durable: that it was made, the mount table tells a later selvold as
-         * well. */
+        /* The identity of the mount is durable, and a later selvold sees in the mount table that the mount
+         * was made. */
         if (job->identity.id != 0 && !job_has_failed(job))
                 job_finish(job);
         else
@@ -162,7 +162,7 @@ void job_stop(Job *job) {
                 job_conclude(job);
                 return;
         case JOB_LEAVING:
-                /* Nobody is kept waiting because the child lingers. */
+                /* Replies now, although the child may linger. */
                 job_answer(job);
                 job_set_state(job, JOB_STOPPING);
                 break;
@@ -239,7 +239,7 @@ void job_cancel(Job *job, const char *by) {
 
 static const char canceled_by_unmount[] = "an unmount";
 
-/* A verify keeps the mount busy, and holds up an unmount. */
+/* A running verify keeps the mount busy and delays an unmount. */
 void job_cancel_verifies(const Job *unmount) {
         const char *target = unmount->request.target;
         Job *job, *next;
@@ -252,9 +252,8 @@ void job_cancel_verifies(const Job *unmount) {
         }
 }
 
-/* A job that stands in line before an unmount, and is for nothing once the unmount has run: a mount at its
- * target, and a relabel or ownership that works through the mount there while nobody else has the volume
- * mounted. */
+/* Whether the job is queued before the unmount and useless after it: a mount at the same target, or a relabel
+ * or ownership that works through the mount there while the volume has no other holder. */
 static bool is_undone_by(const Job *job, const Job *unmount) {
         const char *target = unmount->request.target;
         const Volume *v = job_volume(job);
@@ -275,13 +274,13 @@ void job_cancel_undone(const Job *unmount) {
                         job_cancel(job, canceled_by_unmount);
 }
 
-/* Time. */
+/* Time limits. */
 
 static int set_timed_out(Job *job) {
         const Volume *v = job_volume(job);
         _cleanup_free_ char *source = NULL;
 
-        /* Unless the caller has limited the whole, a walk is over time only if it is stuck. */
+        /* Without a limit from the caller, a walk only exceeds its time if it hangs. */
         if (job->request.timeout_usec > 0 && job->progress.counts.done > 0) {
                 if (!operation_type(job->operation)->changes)
                         return failure_set(
@@ -314,7 +313,7 @@ int job_on_timer(sd_event_source *source, uint64_t usec, void *userdata) {
                 case JOB_IN_LINE:
                 case JOB_PARKED:
                 case JOB_LEAVING:
-                        /* The conflict is the failure that a wait for its end has from the beginning. */
+                        /* A job that waits for a conflict already has the conflict as its failure. */
                         if (!line_waits_for_conflict(job) && !orphans_fail_busy(job))
                                 line_fail_busy(job);
                         break;

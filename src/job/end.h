@@ -3,41 +3,41 @@
 
 #include "job/job.h"
 
-/* How a job ends: its outcome is made durable, its callers are answered, and its claims end when its child
+/* How a job ends: selvold commits the outcome, replies to the callers, and releases the claims when the child
  * is gone. */
 
-/* Answers those who wait for it so far. */
+/* Replies to the callers that wait for the job's result. */
 void job_answer(Job *job);
-/* Answers those who wait for its end as well. */
+/* Also replies to the callers that wait for the job's end (Job.Wait, Job.Cancel). */
 void job_answer_all(Job *job);
 
-/* Calls back once all that has changed is durable; if it can't be made so, a job that changes something has
- * failed then. */
+/* Calls back when all changes of the record are durable. If they can't be written, a job that changes
+ * something has then failed. */
 void job_then(Job *job, void (*callback)(Job *job));
 
-/* Takes note of the failure that it is refused with: that of PlanVolume is part of the answer. */
+/* Handles a refusal: PlanVolume returns the failure as part of its result; other jobs signal their
+ * conflicts. */
 void job_refuse(Job *job);
-/* Ends it, with a failure that the job has, as soon as possible: at once in line, otherwise when its child
- * is gone. */
+/* Ends a job whose failure is set, as soon as possible: at once if the job waits, otherwise when its child is
+ * gone. */
 void job_stop(Job *job);
-/* Has it ended as soon as possible, with the result CANCELED. */
+/* Ends the job as soon as possible, with the result CANCELED. */
 void job_cancel(Job *job, const char *by);
-/* Cancels what keeps the mount busy that is to be unmounted. */
+/* Cancels verify jobs that keep the unmount's target busy. */
 void job_cancel_verifies(const Job *unmount);
-/* Cancels what stands before an unmount in line, and is for nothing once that has run. */
+/* Cancels jobs queued before the unmount that would be useless after it. */
 void job_cancel_undone(const Job *unmount);
-/* Ends a job that has published nothing, or whose child has said what came of it, with the result that it
- * has. */
+/* Ends a job with its present result. The job has published nothing, or its child has sent a result. */
 void job_conclude(Job *job);
-/* The same, after what was recorded for it is undone. */
+/* Like job_conclude(), after job_revert(). */
 void job_conclude_failed(Job *job);
-/* Undoes what was recorded for it. */
+/* Undoes what the job recorded. */
 void job_revert(Job *job);
-/* Gives up its claims: its child is gone. */
+/* Releases the claims of a job whose child is gone. */
 void job_release(Job *job);
-/* Frees jobs that are over and too old, or too many, or that callers could never see; and sets the clock for
- * the next. */
+/* Frees jobs that are over and too old, or too many, or that callers never saw. Sets the timer for the
+ * next. */
 void jobs_expire(Jobs *jobs);
 
-/* The handler of job->timer. */
+/* The callback of job->timer. */
 int job_on_timer(sd_event_source *source, uint64_t usec, void *userdata);

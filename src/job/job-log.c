@@ -7,7 +7,7 @@
 #include "model/context.h"
 #include "wire/message-ids.h"
 
-/* Sentences. They name volume, target, holder and context, so that nobody has to look at fields. */
+/* Sentences. They name volume, target, holder and context, so that readers need no fields. */
 
 static void print_escaped(FILE *f, const char *s) {
         _cleanup_free_ char *escaped = string_escape(strempty(s), 200);
@@ -25,19 +25,19 @@ static void print_duration(FILE *f, const Job *job) {
                 fprintf(f, "%llu min %llu s", sec / 60, sec % 60);
 }
 
-/* "volume pvc-1 at /target for pod-A with s0:c1,c2": whatever the call names of it, in this order. */
+/* "volume pvc-1 at /target for pod-A with s0:c1,c2": the parts that the call named, in this order. */
 static void print_subject(FILE *f, const Job *job) {
         const bool held = job->operation == OPERATION_MOUNT || job->operation == OPERATION_ADOPT;
         const char *context = job_context(job);
         const Request *q = &job->request;
 
-        /* A verification of a path has that in the place of a volume. */
+        /* A verify of a path has the path in place of a volume. */
         if (!isempty(q->volume) && q->volume[0] != '/')
                 fprintf(f, "volume %s%s", q->volume, isempty(q->target) ? "" : " at ");
         print_escaped(f, q->target);
         if (held && !streq(q->holder, q->target))
                 fprintf(f, " for %s", q->holder);
-        /* The level is what the contexts of volumes differ in. */
+        /* The contexts of volumes differ in the level. */
         if (!isempty(context)) {
                 _cleanup_free_ char *level = context_part(context, CONTEXT_LEVEL);
 
@@ -52,7 +52,7 @@ static void print_request(FILE *f, const Job *job) {
                 fprintf(f, " to %" PRIu32, job->request.fs_group);
 }
 
-/* The volume has been named already. */
+/* Replaces a "Volume ID" at the beginning by "It": the sentence has named the volume. */
 static void print_why(FILE *f, const Job *job, const char *message) {
         const char *rest = startswith(message, "Volume ");
 
@@ -133,7 +133,7 @@ static void print_done(FILE *f, const Job *job) {
         fputs(job->operation == OPERATION_VERIFY ? "): " : ").", f);
         if (job->operation == OPERATION_VERIFY)
                 fputs(strempty(job->verify.text), f);
-        /* That the mount has a context says it all; otherwise there is more to say of the labels. */
+        /* For a context mount the context says it all; otherwise the plan's text adds the reason. */
         else if (mounted && job->plan.strategy != STRATEGY_CONTEXT_MOUNT && !isempty(job->plan.text))
                 fprintf(f, " %s", job->plan.text);
 }
@@ -176,15 +176,15 @@ static void print_why_waiting(FILE *f, const Job *job) {
         print_why(f, job, job->waits_for);
 }
 
-/* Records. */
+/* Entries of the journal. */
 
 static bool is_mistake(const Job *job) {
         const FilesDecision *d = &job_operation_result(job)->files;
-        /* A walk was about to begin, or the mount to be seen: whatever is wrong, it is no call that came to
-         * nothing at once. */
+        /* A walk was about to begin, or the mount to be published: this is more than a call with a
+         * mistake. */
         bool begun = job->progress.started_usec > 0 || job->identity.id != 0 || d->relabel == RELABEL_WALK ||
                      d->ownership == OWNERSHIP_WALK;
-        /* The child has found where else the source is mounted, which the caller has not passed. */
+        /* The child found another mount of the source at a path that the caller did not pass. */
         bool of_node = job->observed.fs_type && job->failure.kind == FAILURE_PATH_NOT_ALLOWED;
 
         return failure_is_of_caller(job->failure.kind) && !begun && !of_node;
@@ -267,7 +267,7 @@ static void write_record(const Job *job, const char *message, int priority, void
         log_fields(priority, fields, ELEMENTSOF(fields), "%s", strempty(text));
 }
 
-/* A walk did not get through all files, so that nothing came of the operation. */
+/* A walk did not complete, so the operation on files failed. */
 static bool walk_has_failed(const Job *job) {
         return job_has_failed(job) &&
                (!job_operation_result(job)->walked || job_operation_result(job)->walk.counts.failed > 0);
@@ -284,7 +284,7 @@ static void log_failed(const Job *job) {
                      is_mistake(job) ? LOG_NOTICE : LOG_WARNING, print_failed);
 }
 
-/* What became of the files is a record of its own, whatever operation it was for. */
+/* The decision about the files is an entry of its own, whichever operation it belongs to. */
 void job_log(const Job *job) {
         static const char *const group_messages[OWNERSHIP_ACTIONS] = {
                 [OWNERSHIP_SKIP] = MESSAGE_OWNERSHIP_SKIPPED,
@@ -301,7 +301,7 @@ void job_log(const Job *job) {
              group = d->ownership == OWNERSHIP_SKIP || (d->ownership == OWNERSHIP_MAP && !failed) ||
                      (d->ownership == OWNERSHIP_WALK && !walk_has_failed(job));
 
-        /* A dry run is no decision, and what was decided before is no new one. */
+        /* A plan decides nothing, and a repeated call decides nothing new. */
         if (job->operation == OPERATION_PLAN || (job_operation_result(job)->repeated && !failed))
                 return;
         if (relabel)

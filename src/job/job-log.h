@@ -3,17 +3,18 @@
 
 #include "job/job.h"
 
-/* The trace that a job leaves in the journal, which is the history that 'selvolctl history' shows. */
+/* The job's entries in the journal; 'selvolctl history' shows them. */
 
-/* The record, or one more for the files, once the outcome is durable, or couldn't be made so. */
+/* Logs a job that has ended, and separately the decision about its files. The outcome is durable then, or
+ * could not be written. */
 void job_log(const Job *job);
-/* On its way: a walk has begun, or goes on; the job waits, for a reason that was not logged yet. */
+/* Entries before the end: a walk has begun; a walk goes on; the job waits, for a reason not yet logged. */
 void job_log_started(const Job *job);
 void job_log_progress(const Job *job);
 void job_log_waiting(Job *job, const char *why);
 
-/* The mark says now that files may have no label on disk, or that all have one again. */
+/* The mark has changed: files may have no label on disk now, or all files have one again. */
 void job_log_taint(const Volume *v);
 
-/* The mark on a volume claimed something wrong; not_reset says why it still does, "" if it doesn't. */
+/* The mark on a volume was wrong. not_reset: why the worker could not reset the mark; "": it was reset. */
 void job_log_mark_wrong(const Volume *v, MarkChange reset, const char *not_reset);

@@ -6,10 +6,10 @@
 #include "state/reconcile.h"
 #include "state/watch.h"
 
-/* The one for a walk that gives files to a group, whatever operation it was for. */
+/* kubelet's name for a walk that gives files to a group; selvol uses it for every operation. */
 static const char operation_apply_access_control[] = "volume_apply_access_control";
 
-/* "kubernetes.io/csi/DRIVER", or "kubernetes.io/TYPE", as kubelet names plugins in metrics. */
+/* kubelet's names of plugins in metrics: "kubernetes.io/csi/DRIVER", or "kubernetes.io/TYPE". */
 static char *plugin_name(const char *volume_type, const char *driver) {
         return strdup_printf("kubernetes.io/%s%s%s", isempty(volume_type) ? "csi" : volume_type,
                              isempty(driver) ? "" : "/", strempty(driver));
@@ -70,7 +70,7 @@ static const char *ownership_outcome(const Job *job) {
 
         if (action == OWNERSHIP_WALK)
                 return walk_succeeded(job) ? "walked" : "failed";
-        /* What was shown to nobody was not done. */
+        /* A mount that was never visible gave its group to no files. */
         if (job_has_failed(job) && (action == OWNERSHIP_MAP || action == OWNERSHIP_OPTION))
                 return "failed";
         return outcomes[action];
@@ -133,8 +133,8 @@ void job_count(const Job *job) {
                 metrics_count(metrics, METRIC_VOLUMES_ADMITTED, plugin, metric_access_mode(job->request.access_mode));
 }
 
-/* Jobs are in the order of their arrival. To those who look after a node, a process that has answered and is
- * still there is like one that was told to end; and a walk may take long. */
+/* From the newest to the oldest job, so that the oldest is set last. A job that has ended but whose child
+ * lingers counts as "settling"; walks have a state of their own, because they may take long. */
 static void measure_ages(Metrics *metrics, const Jobs *jobs) {
         const uint64_t now = now_monotonic_usec();
         const Job *job;

@@ -6,6 +6,6 @@
 /* Counts a job that has ended. */
 void job_count(const Job *job);
 
-/* All metrics in Prometheus' text format, with the gauges brought up to date; NULL on lack of memory. Owned
- * by the caller. */
+/* Updates the gauges and returns all metrics in Prometheus' text format, owned by the caller. NULL: out of
+ * memory. */
 char *jobs_render_metrics(const Jobs *jobs);

@@ -73,8 +73,8 @@ static Holder *holder_new(const Job *job, bool adopted) {
         return h->name && h->target && h->spec && h->context && h->device && h->superblock ? TAKE_PTR(h) : NULL;
 }
 
-/* Records the source and the options with which it would have to be mounted to be the same files again;
- * those of a mount that is shared stay as they are. */
+/* Records the source and the options that a later mount of the same files needs. The options of a shared
+ * mount don't change. */
 static int fill_volume(const Job *job, Volume *v) {
         const Request *q = &job->request;
         const Plan *p = &job->plan;
@@ -134,7 +134,7 @@ int job_record_intent(Job *job, bool adopted) {
         if (!v)
                 return -ENOMEM;
         old = volume_find_holder(v, h->target);
-        /* What is adopted again stays mounted whatever becomes of this. */
+        /* The mount stays, whatever the result of a second adopt is. */
         if (adopted && old && old->state == HOLDER_MOUNTED) {
                 h->state = HOLDER_MOUNTED;
                 h->mount_id = old->mount_id;
@@ -202,7 +202,7 @@ int job_record_outcome(Job *job) {
         r = fill_volume(job, v);
         if (r < 0)
                 return r;
-        /* An intent until nothing can fail any more. */
+        /* The holder stays an intent until nothing can fail any more. */
         h->state = HOLDER_MOUNTED;
         v->mounted_this_boot = v->mounted_this_boot || job->operation == OPERATION_MOUNT;
         v->inodes_used = result->walked ? result->walk.counts.done : result->outcome.inodes_used;
@@ -225,8 +225,8 @@ void job_record_mark(Job *job, Mark *mark) {
         tainted = v->mark.tainted;
         mark_done(&v->mark);
         v->mark = TAKE_STRUCT(*mark);
-        /* Only what this job does is news: a mark that was tainted elsewhere, or that is gone, says nothing of
-         * what happened here. */
+        /* Logs only changes that this job made: a mark that was tainted elsewhere, or is gone, tells nothing
+         * about this job. */
         if (v->mark.tainted)
                 news = job->plan.text && job->plan.strategy == STRATEGY_CONTEXT_MOUNT && !job->plan.read_only;
         else
@@ -246,7 +246,7 @@ void job_revert_intent(Job *job) {
         if (!job->intent_recorded || !h || h->state != HOLDER_MOUNTING)
                 return;
         job->intent_recorded = false;
-        /* After a walk it is known that some files are not what they were. */
+        /* After a walk the record must keep that some files have changed. */
         if (job->volume_is_new && !h->next && v->holders == h && job->progress.started_usec == 0) {
                 job->volume_is_new = false;
                 commit_removal(s, v);
@@ -257,7 +257,7 @@ void job_revert_intent(Job *job) {
                 s->mount_gone(s->userdata, gone->target);
 }
 
-/* The plan, and what came of it. */
+/* Plan and result. */
 
 int job_keep_share(Job *job) {
         const Holder *share = job->plan.share;
@@ -292,8 +292,8 @@ FilesWanted job_files_wanted(const Job *job) {
         const Request *q = &job->request;
         const Plan *p = &job->plan;
         bool given = q->fs_group_change_policy >= 0;
-        /* A shared mount shows its own group in the place of the one on disk; an adopted mount is no
-         * clone. */
+        /* A shared mount that is idmapped shows its own group in place of the group on disk; an adopted mount
+         * is not a clone. */
         bool swapped = p->share && holder_is_mapped(p->share) && job->operation != OPERATION_ADOPT;
 
         return (FilesWanted){
@@ -346,10 +346,11 @@ int job_fill_answer(const Job *job, PlanAnswer *ret) {
         a.read_only = p->read_only;
         a.share_id = job->share_id;
         a.witness = find_witness(job);
-        /* Others who can write may do anything to files, whatever is done to them here. */
+        /* Other programs that can write may change files, whatever this job does to them. */
         a.change = a.witness.beside ? mark_change_max(p->change, MARK_RESET_ALL) : p->change;
         a.entries_per_sec = job->request.walk.entries_per_sec;
-        /* Only where labels are relabeled, or not, does it matter whether the file system keeps any. */
+        /* Whether the file system keeps labels matters only for a relabel, and where the plan says that it
+         * keeps none. */
         a.seclabel = p->strategy == STRATEGY_RELABEL                                   ? 1
                      : p->strategy == STRATEGY_NONE && p->reason == REASON_NO_SECLABEL ? 0
                                                                                        : -1;
@@ -400,7 +401,7 @@ static bool outcome_is_possible(const Job *job) {
                 return false;
         if (!o->walked || walk_is_complete(&o->walk.counts))
                 return true;
-        /* Entries that were left alone, or missed as they moved, may have any label and group. */
+        /* Skipped entries, and entries missed because they moved, may have any label and group. */
         return !(o->files.relabel == RELABEL_WALK && o->mark.label_state == FILES_COMPLETE) &&
                !(o->files.ownership == OWNERSHIP_WALK && o->mark.ownership_state == FILES_COMPLETE);
 }

@@ -61,7 +61,7 @@ const char *operation_to_string(Operation operation) {
 
 #define STEP(state) (1U << (state))
 
-/* When selvold stops, a job is over at once, whatever its state. */
+/* When selvold stops, a job in any state is over at once. */
 static const unsigned steps[JOB_STATES] = {
         [JOB_IN_LINE] = STEP(JOB_RUNNING) | STEP(JOB_COMMITTING),
         [JOB_PARKED] = STEP(JOB_IN_LINE) | STEP(JOB_COMMITTING),
@@ -80,7 +80,7 @@ void job_set_state(Job *job, JobState state) {
 
         assert(state == JOB_OVER || (steps[job->state] & STEP(state)));
         job->state = state;
-        /* The end is told of once the callers are answered. */
+        /* The event for the end follows after the replies to the callers. */
         if (job->shown && !job_has_ended(job) && !streq(before, job_state_word(job)))
                 event_emit(job->jobs->state, job_changed, job);
 }
@@ -135,7 +135,7 @@ void job_fail(Job *job, int r) {
 
         if (job_has_failed(job) || r >= 0)
                 return;
-        /* What sd-bus says of a message with other types than expected is -ENXIO or -EBUSY. */
+        /* sd-bus returns -ENXIO or -EBUSY for a message with other types than expected. */
         text = r == -EBADMSG || r == -ENXIO || r == -EBUSY
                        ? "The worker's message could not be parsed: are selvold and selvol-worker of the same version? To restart both: systemctl restart selvol-worker.socket selvol-worker selvold"
                        : strerror(-r);
@@ -159,14 +159,14 @@ const char *job_context(const Job *job) {
         return strempty(job->operation == OPERATION_VERIFY ? job->verify.call.expected : job->plan.context);
 }
 
-/* How far a walk has come, by the worker's account, which is checked: it is another process, and reads what
- * others have written. */
+/* The progress of a walk, as reported by the worker. selvold checks it: the worker is another process, and
+ * reads data that others have written. */
 
-/* More entries than any file system has, and few enough that no product below overflows. */
+/* More than the entries of any file system, and few enough that no product below overflows. */
 #define COUNT_MAX UINT64_C(10000000000000)
 
-/* The counts are no snapshot, and an entry that others keep changing is changed more than once: none bounds
- * another. But none goes back. */
+/* The counts are no snapshot, and an entry that others keep changing is changed more than once. So no count
+ * limits another, but no count decreases. */
 static bool counts_are_possible(const WalkCounts *before, const WalkCounts *c) {
         const uint64_t now[] = {
                 c->done, c->changed, c->mismatched, c->misowned, c->failed, c->skipped, c->modified
@@ -199,7 +199,8 @@ int progress_take(Progress *p, const WalkCounts *counts, uint64_t total) {
         p->counts = *counts;
         if (total > 0)
                 p->total = total;
-        /* It is an estimate, of inodes, and there are more names: how many is not known then. */
+        /* The total is estimated from inodes, and a file system may have more names. Then the total is
+         * unknown. */
         if (p->total < counts->done)
                 p->total = 0;
         progress_measure(p, now);

@@ -7,8 +7,9 @@
 #include "state/state.h"
 #include "wire/messages.h"
 
-/* One operation on one volume that waits, runs or has run. The worker's child runs it; here are its place
- * in line, the answers to the child's questions, the record of it, and those who wait for its end. */
+/* A job is one operation on one volume that waits, runs, or has ended. The worker's child runs the operation;
+ * the job holds its place in the queue, answers the child's questions, keeps the record, and knows the
+ * callers that wait. */
 
 typedef enum Operation {
         OPERATION_MOUNT,
@@ -21,30 +22,30 @@ typedef enum Operation {
         OPERATIONS,
 } Operation;
 
-/* The states; job.c has the steps between them, and HACKING.md the picture. */
+/* job.c lists the allowed steps between these states, HACKING.md has a diagram. */
 typedef enum JobState {
-        JOB_IN_LINE,    /* it waits for its claims, or for a place to run; there is no child */
-        JOB_PARKED,     /* it waits for a conflict to end, which its plan names (WaitUSec); there is no child */
-        JOB_LEAVING,    /* it was told to wait in line or for a conflict, and its child has yet to go */
-        JOB_RUNNING,    /* a child is at work, or about to be, and has changed no mount that others see */
-        JOB_ACTING,     /* the mount may be published, or gone */
-        JOB_STOPPING,   /* it has failed, and its child is being ended */
-        JOB_SETTLING,   /* its child was lost, and another one unmounts what that may have published */
-        JOB_COMMITTING, /* its outcome is known, and is being made durable */
-        JOB_ENDED,      /* its callers are answered, and its child has yet to go */
+        JOB_IN_LINE,    /* waits for its claims, or for a place to run; no child */
+        JOB_PARKED,     /* waits (WaitUSec) for a conflict that its plan names; no child */
+        JOB_LEAVING,    /* has to wait for a claim or a conflict; its child has not exited yet */
+        JOB_RUNNING,    /* its child runs, or is about to start, and has changed no visible mount */
+        JOB_ACTING,     /* its mount may be published, or unmounted */
+        JOB_STOPPING,   /* has failed; its child is being ended */
+        JOB_SETTLING,   /* another child unmounts the mount that a lost child may have published */
+        JOB_COMMITTING, /* its outcome is known and is being committed */
+        JOB_ENDED,      /* its callers have their replies; its child has not exited yet */
         JOB_OVER,
         JOB_STATES,
 } JobState;
 
-/* Who calls. */
+/* The sender of a call. */
 typedef struct Caller {
         char *text; /* for the journal */
-        char *name; /* of whom limits hold: a user, or a connection of root's */
+        char *name; /* limits count by it: a user, or one connection of root */
         uid_t uid;
         bool trusted; /* root, for whom some places are reserved */
 } Caller;
 
-/* Called once for each who asked for the job: when there is an answer. */
+/* Called once for each call that waits for the job, when the reply is known. */
 typedef void (*JobReply)(const Job *job, void *userdata);
 
 typedef struct JobWaiter {
@@ -53,23 +54,23 @@ typedef struct JobWaiter {
         uid_t uid;
 } JobWaiter;
 
-/* How far a walk has come. */
+/* The progress of a walk. */
 typedef struct Progress {
         WalkCounts counts;
         uint64_t started_usec;      /* monotonic; 0: there was no walk */
-        uint64_t duration_usec;     /* when it has ended */
+        uint64_t duration_usec;     /* 0 until the walk has ended */
         uint64_t total;             /* estimated; 0: unknown */
         uint64_t entries_per_sec;   /* 0: unknown */
         uint64_t expected_end_usec; /* since the epoch; 0: unknown */
-        uint64_t next_told_usec;    /* when the journal is told again */
+        uint64_t next_told_usec;    /* monotonic; time of the next journal entry */
 } Progress;
 
 typedef enum ProgressNews { PROGRESS_NO_NEWS, PROGRESS_STARTED, PROGRESS_GOES_ON } ProgressNews;
 
 typedef struct Verification {
-        VerifyCall call; /* what is compared with */
+        VerifyCall call; /* what the files are compared with */
         VerifyResult result;
-        char *text; /* the result in a sentence */
+        char *text; /* the result as a sentence */
 } Verification;
 
 typedef struct Jobs Jobs;
@@ -83,30 +84,30 @@ struct Job {
         Request request;
         VerifyDepth depth;
         Caller caller;
-        char *source;       /* what hangs with others, see places_source(); NULL: nothing */
+        char *source;       /* server, directory or device that may hang: places_source(); NULL: none */
         Claimant claims;    /* volume, target, and the superblock once it is known */
-        JobWaiter *waiters; /* for the answer */
+        JobWaiter *waiters; /* calls that wait for the job's result */
         size_t n_waiters;
-        JobWaiter *followers; /* for the end, by Job.Wait and Job.Cancel */
+        JobWaiter *followers; /* calls of Job.Wait and Job.Cancel, which wait for its end */
         size_t n_followers;
-        bool shown; /* as an object: it walks, or waits in line */
+        bool shown; /* is an object on the bus: it walks, or has waited */
         uint64_t started_usec, started_realtime_usec, ended_usec;
-        sd_event_source *timer; /* for the first of: */
+        sd_event_source *timer; /* for the earlier of: */
         uint64_t deadline_usec; /* monotonic; UINT64_MAX: none */
-        uint64_t notice_usec;   /* the journal is told then that it waits in line */
+        uint64_t notice_usec;   /* time of the journal entry about a long wait */
 
         /* While there is a child: */
         sd_bus *worker;
         sd_bus_slot *call;
-        sd_bus_message *question; /* of the child, that has no answer yet */
+        sd_bus_message *question; /* the child's open question */
 
         Plan plan;
-        char *share_target; /* of plan.share, which may go */
+        char *share_target; /* target of plan.share, which may go */
         uint64_t share_id;
         Observed observed;
-        MountIdentity identity; /* of what may have been published; id 0: nothing */
-        bool intent_recorded; /* the holder's state "mounting" is of this job, not of an earlier one that was lost */
-        bool volume_is_new;   /* the volume's record is there for this job only */
+        MountIdentity identity; /* of the mount that may be published; id 0: none */
+        bool intent_recorded;   /* this job, not a lost earlier one, wrote the holder's state "mounting" */
+        bool volume_is_new;     /* only this job needs the volume's record */
         Progress progress;
 
         Failure failure;
@@ -116,24 +117,24 @@ struct Job {
                 Verification verify;
                 bool unmounted; /* unmount: there was a mount */
         };
-        char *waits_for; /* that the journal was told last */
+        char *waits_for; /* the reason that the journal has last */
 };
 
 struct Jobs {
         State *state;
-        Job *list; /* in the order of their arrival; those that have ended among them */
+        Job *list; /* in the order of arrival, with those that have ended */
         struct Orphan *orphans;
         uint64_t last_id;
         sd_event_source *expiry;
-        sd_event_source *advance; /* somebody's turn may have come */
+        sd_event_source *advance; /* calls jobs_advance() once */
 };
 
 enum {
-        JOBS_KEPT_MAX = 64, /* of those that have ended */
+        JOBS_KEPT_MAX = 64, /* jobs that have ended */
         JOB_KEPT_SEC = 600,
 };
 
-/* The volume of the job; NULL if it isn't recorded. */
+/* The volume of the job. NULL: the volume has no record. */
 static inline Volume *job_volume(const Job *job) {
         return volumes_find(&job->jobs->state->volumes, job->request.volume);
 }
@@ -146,90 +147,89 @@ static inline bool job_has_failed(const Job *job) {
         return job->failure.kind != FAILURE_NONE;
 }
 
-/* In line or parked, or about to be. */
+/* Waits, or will wait as soon as its child is gone. */
 static inline bool job_is_waiting(const Job *job) {
         return job->state <= JOB_LEAVING;
 }
 
-/* The outcome is known and does not change any more. */
+/* The outcome is known and final. */
 static inline bool job_has_outcome(const Job *job) {
         return job->state >= JOB_COMMITTING;
 }
 
-/* Its callers are answered. */
+/* Its callers have their replies. */
 static inline bool job_has_ended(const Job *job) {
         return job->state >= JOB_ENDED;
 }
 
-/* It can be freed. */
+/* Can be freed. */
 static inline bool job_is_over(const Job *job) {
         return job->state == JOB_OVER;
 }
 
 void caller_done(Caller *c);
-/* Takes it out of the list, too. */
+/* Removes the job from the list and frees it. */
 Job *job_free(Job *job);
 DEFINE_CLEANUP_FUNC(Job *, job_free);
 
-/* Takes one of the steps that the table allows, and tells those who see the job. */
+/* Takes one of the allowed steps, and emits an event for a job that is an object on the bus. */
 void job_set_state(Job *job, JobState state);
-/* Makes it an object that callers can see. */
+/* Makes the job an object on the bus. */
 void job_show(Job *job);
-/* Its state as callers know it: "waiting", "running", "acting", "settling", "ended". */
+/* The state on the bus: "waiting", "running", "acting", "settling", "ended". */
 const char *job_state_word(const Job *job);
 
-/* How long it may take, by default or as its caller wants it. */
+/* The time limit from the call, or the default. */
 uint64_t job_timeout_usec(const Job *job);
-/* The job, or its wait, ends if it lasts longer, from now on. */
+/* Sets the deadline of the job, or of its wait, to usec from now. */
 void job_set_deadline(Job *job, uint64_t usec);
-/* Sets the timer for the first of the job's times. */
+/* Sets the timer to the earlier of deadline_usec and notice_usec. */
 void job_set_timer(Job *job);
 
-/* Sets the failure from a negative errno of ours: out of memory, a worker that broke the protocol. 0 is
- * none, a failure kind is set already, and an earlier failure stays. */
+/* Sets the failure from a negative errno of selvold itself: out of memory, or a worker that broke the
+ * protocol. 0 means success, a failure kind is set already, and an earlier failure stays. */
 void job_fail(Job *job, int r);
 
-/* "" while it runs, then "done" or the failure's name. */
+/* "" before the end, then "done" or the failure's name. */
 const char *job_result(const Job *job);
-/* The result of an operation on files; an empty one for operations that do nothing to files. */
+/* The result of an operation on files. Verify and unmount have an empty one. */
 const OperationResult *job_operation_result(const Job *job);
-/* The context that it is about; "" if none. */
+/* The context of the job; "": none. */
 const char *job_context(const Job *job);
 
-/* Takes how far a walk that runs has come; total is 0 if unknown. Returns 0, or -EBADMSG if that can't be. */
+/* Takes the counts of a running walk. total: 0 if unknown. Returns 0, or -EBADMSG if the counts are
+ * impossible. */
 int progress_take(Progress *p, const WalkCounts *counts, uint64_t total) _warn_unused_;
-/* Says what the journal is to be told of it now: that it has started once it has lasted a second, as most
- * take none; that it goes on after 10 s, and then each time that twice the time has passed, but once in ten
- * minutes at least. */
+/* Decides what the journal gets now: the start of a walk that has lasted a second, as most are shorter; then
+ * its progress after 10 s, and again each time the duration has doubled, but at least every ten minutes. */
 ProgressNews progress_next_news(Progress *p, uint64_t now);
-/* The same as progress_take(), of a walk that has ended. */
+/* Like progress_take(), for a walk that has ended. */
 int progress_end(Progress *p, const WalkCounts *counts) _warn_unused_;
 
-/* The differences between operations, one file for each. All functions return 0, a negative errno, or a
- * failure kind with job->failure set. */
+/* Operations differ in these functions; each operation has a file. All functions return 0, a negative errno,
+ * or a failure kind with job->failure set. */
 typedef struct OperationType {
-        const char *name;              /* on the bus, and in the journal */
-        const char *verb;              /* of a sentence that says what was asked for */
-        const char *done_message;      /* MESSAGE_ID of its success; NULL: it has none */
-        const char *storage_operation; /* as kubelet's metrics name it; NULL: it is none */
-        bool changes;                  /* something: then it claims its volume and its target */
-        bool answered_early;           /* when its walk begins */
-        /* Before a child is started: whether it makes sense, by the record, and the intent of what needs no
-         * plan. */
+        const char *name;              /* on the bus and in the journal */
+        const char *verb;              /* for sentences about the request */
+        const char *done_message;      /* MESSAGE_ID of success; NULL: none */
+        const char *storage_operation; /* its name in kubelet's metrics; NULL: none */
+        bool changes;                  /* claims its volume and its target */
+        bool answered_early;           /* the call gets its reply when the walk begins */
+        /* Runs before a child is started. Refuses what the record rules out. Operations without a Plan
+         * question record their intent here. */
         int (*check)(Job *job);
-        /* The worker's method, and its argument. */
+        /* The worker's method, and a function that appends its argument. */
         const char *method;
         int (*append)(const Job *job, sd_bus_message *call);
         /* Decides on the child's observations, and records the intent; NULL for an operation without
-         * questions. The caller acts on an answer other than PLAN_GO; PLAN_STOP ends a job that asked for
-         * nothing but a plan. */
+         * questions. The caller handles a verdict other than PLAN_GO; PLAN_STOP ends a job that asked only
+         * for a plan. */
         int (*plan)(Job *job, const PlanQuestion *q, PlanAnswer *ret);
-        /* Takes the mount that was made, before anybody sees it. */
+        /* Records the mount that the child has made, before the mount is visible. */
         int (*ready)(Job *job, const ReadyNote *note);
-        /* Checks the result, and takes it into the record. */
+        /* Checks the result and records it. */
         int (*take)(Job *job, sd_bus_message *reply);
-        /* Nothing came of it, or nothing is left of it: the record is as if it had not been. NULL: it is in
-         * any case. */
+        /* Undoes what was recorded, if the operation fails or has to wait. NULL: nothing to undo. */
         void (*revert)(Job *job);
 } OperationType;
 

@@ -62,7 +62,7 @@ Jobs *jobs_free(Jobs *jobs) {
         jobs->state->mount_gone = NULL;
         jobs->state->take_orphans = NULL;
         orphans_free(jobs);
-        /* Whoever waits for a commit is told that there will be none. */
+        /* Tells the waiters that there will be no commit. */
         commit_teardown(jobs->state);
         while (jobs->list) {
                 Job *job = jobs->list;
@@ -113,7 +113,7 @@ const Job *job_find_on_volume(const Jobs *jobs, const char *volume) {
 
 /* Waiters. */
 
-/* Root's calls are limited in all only. */
+/* Calls of root count for the total limit only. */
 static int add_waiter(JobWaiter **list, size_t *n, const Caller *caller, LimitKind kind, JobReply reply,
                       void *userdata, Failure *f) {
         JobWaiter *grown;
@@ -165,7 +165,7 @@ int job_follow(Job *job, const Caller *caller, bool cancels, JobReply reply, voi
         return add_waiter(&job->followers, &job->n_followers, caller, kind, reply, userdata, f);
 }
 
-/* Starting. */
+/* Starting a job. */
 
 static bool is_same(const Job *job, Operation operation, const Request *q, VerifyDepth depth) {
         const Request *own = &job->request;
@@ -174,14 +174,13 @@ static bool is_same(const Job *job, Operation operation, const Request *q, Verif
                 return false;
         switch (operation) {
         case OPERATION_UNMOUNT:
-                return streq_ptr(own->target, q->target); /* a verify has none */
+                return streq_ptr(own->target, q->target); /* a verify has no target */
         case OPERATION_VERIFY:
                 return depth != VERIFY_ROOT && job->depth == depth && streq(strempty(own->context), q->context) &&
                        own->fs_group == q->fs_group;
         case OPERATION_RELABEL:
         case OPERATION_OWNERSHIP:
-                /* A walk that is forced serves all, but one that may yet be skipped doesn't serve who
-                 * forces. */
+                /* A forced walk also serves callers that did not force; not the other way round. */
                 return streq_ptr(own->context, q->context) && own->fs_group == q->fs_group &&
                        own->read_only == q->read_only && (own->walk.force || !q->walk.force);
         case OPERATION_PLAN:
@@ -191,8 +190,8 @@ static bool is_same(const Job *job, Operation operation, const Request *q, Verif
         }
 }
 
-/* The one that does just what is asked for, and can still give its answer. The pace of a walk is that of
- * the first. What an unmount that came later is going to undo is not joined. */
+/* The job that does exactly this and can still reply. Its first caller sets the pace of its walk. A call does
+ * not join a job that a later unmount is going to undo. */
 static Job *find_same(Jobs *jobs, Operation operation, const Request *q, VerifyDepth depth) {
         Job *job, *same = NULL;
 
@@ -222,7 +221,8 @@ static int join_job(Job *job, const Caller *caller, JobReply reply, void *userda
         return 0;
 }
 
-/* Whichever is at the target: in the record, or on its way there. */
+/* The volume at the target: by the record, by a job that has not ended, or by a mount whose record was
+ * lost. */
 static int resolve_volume(const Jobs *jobs, Request *q) {
         const Unrecorded *lost;
         const Job *job;

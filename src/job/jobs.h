@@ -3,31 +3,29 @@
 
 #include "job/job.h"
 
-/* All jobs. */
-
 int jobs_new(State *state, Jobs **ret) _warn_unused_;
-/* Answers all that wait: selvold is stopping. What has begun is left as it is: the record says so, and the
- * next start compares it with the mount table. */
+/* selvold is stopping: replies to all calls that wait. A started operation stays as recorded; the next start
+ * compares the record with the mount table. */
 Jobs *jobs_free(Jobs *jobs);
 DEFINE_CLEANUP_FUNC(Jobs *, jobs_free);
 
-/* Starts a job for a call that has been authorized, or lets it join the one that does just this; reply is
- * called once with userdata, perhaps before this returns. The request and the caller are taken over. Of a
- * verify and a Relabel the request's context is the one expected or wanted, "" for the recorded one; of an
- * unmount the volume may be "", for whichever is at the target. Returns 0, -ENOMEM, or LIMIT_REACHED. */
+/* Starts a job for an authorized call, or makes the call join an equal job. Calls reply once with userdata,
+ * perhaps before this function returns. Takes over the contents of request and caller. For a verify and a
+ * Relabel, the request's context is the expected or wanted one, "" for the recorded one. For an unmount, the
+ * volume may be "": the volume at the target. Returns 0, -ENOMEM, or LIMIT_REACHED. */
 int job_start(Jobs *jobs, Operation operation, Request *request, VerifyDepth depth, Caller *caller, JobReply reply,
               void *userdata, Failure *f) _warn_unused_;
-/* The caller has gone. */
+/* Forgets a call whose caller is gone. */
 void job_forget_waiter(Jobs *jobs, const void *userdata);
 
-/* Has reply called when the job has ended; at once if it has. cancels: it can be canceled however many
- * wait. Returns 0, -ENOMEM or LIMIT_REACHED. */
+/* Calls reply when the job has ended; at once if it has ended already. cancels: the call cancels the job, and
+ * has a limit of its own. Returns 0, -ENOMEM or LIMIT_REACHED. */
 int job_follow(Job *job, const Caller *caller, bool cancels, JobReply reply, void *userdata,
                Failure *f) _warn_unused_;
 
-/* A job that callers can see; NULL if there is none. */
+/* The job with this id, if it is on the bus. NULL: none. */
 Job *job_find(const Jobs *jobs, uint64_t id);
-/* The one that works on a volume; NULL if there is none. */
+/* The job of the volume that is on the bus and has not ended. NULL: none. */
 Job *job_find_running(const Jobs *jobs, const char *volume);
-/* One that may change the volume, and works on it or waits for it; NULL if there is none. */
+/* A job that may change the volume and has not ended. NULL: none. */
 const Job *job_find_on_volume(const Jobs *jobs, const char *volume);

@@ -8,7 +8,7 @@
 #include "job/line.h"
 #include "state/reconcile.h"
 
-/* Volume and target; what is claimed beyond is the superblock. */
+/* Volume and target; a further claim is the superblock. */
 enum { CLAIMS_FIRST = 2 };
 
 void line_advance(Jobs *jobs) {
@@ -68,11 +68,11 @@ bool line_wait_for_conflict(Job *job) {
 }
 
 void line_let_past(Job *job) {
-        /* A job that waits for a conflict, or whose callers have all gone, lets others past. */
+        /* A job that waits for a conflict, or whose callers have all gone, lets others pass. */
         job->claims.passive = job->state == JOB_PARKED || job->n_waiters + job->n_followers == 0;
         if (job->claims.passive) {
                 claims_yield(&job->claims);
-                /* Who stands in line for a superblock owns all before it. */
+                /* A job that waits for a superblock owns all of its claims before it. */
                 while (job->claims.n_entries > count_first_claims(job))
                         claims_drop_last(&job->jobs->state->claims, &job->claims);
         }
@@ -93,7 +93,8 @@ void line_mount_gone(Jobs *jobs, const char *target) {
 
                 if (!line_waits_for_conflict(job))
                         continue;
-                /* With a mount of somebody else any like it may have gone: the new look tells. */
+                /* After a foreign mount has gone, any of the foreign conflicts may have ended: the child of
+                 * the next attempt looks again. */
                 for (size_t i = 0; i < p->n_conflicts;)
                         if (target ? streq(p->conflicts[i].target, target) : isempty(p->conflicts[i].volume))
                                 plan_drop_conflict(p, i);
@@ -101,7 +102,7 @@ void line_mount_gone(Jobs *jobs, const char *target) {
                                 i++;
                 if (p->n_conflicts > 0)
                         continue;
-                /* A job whose conflict has ended has its time anew. */
+                /* A job whose conflict has ended gets its full time again. */
                 plan_done(p);
                 failure_done(&job->failure);
                 if (job->state == JOB_PARKED)
@@ -111,7 +112,7 @@ void line_mount_gone(Jobs *jobs, const char *target) {
         }
 }
 
-/* A verify that still runs where an unmount is going to take place. */
+/* A running verify at or beneath the target of an unmount. */
 static Job *find_verify(const Job *job) {
         const char *target = job->request.target;
         Job *other;
@@ -156,8 +157,8 @@ static bool wait_is_long(const Job *job) {
         return !front || !job_has_ended(front);
 }
 
-/* Describes the job in front, for a text that names the volume of the job already. front NULL: a child of
- * an earlier selvold. */
+/* Describes the blocking job, for a text that has already named the job's volume. front NULL: a child of an
+ * earlier selvold. */
 static char *describe_front(const Job *job, const Job *front, const char *progress) {
         _cleanup_free_ char *volume = NULL;
         const char *operation;
@@ -181,7 +182,7 @@ void line_log_long_wait(Job *job) {
         if (!job_is_waiting(job) || line_waits_for_conflict(job) || !wait_is_long(job))
                 return;
         front = find_job_in_front(job);
-        /* A place comes soon, whoever leaves it: nobody can do anything about that. */
+        /* The job only waits for a place to run: one becomes free soon, and nobody has to act. */
         if (!front && !claims_find_blocker(&job->claims))
                 return;
         why = describe_front(job, front, "");
@@ -215,7 +216,7 @@ void line_fail_busy(Job *job) {
                                 job->request.volume));
                 return;
         }
-        /* The caller may ask about it, and cancel it. */
+        /* The caller may then look up the blocking job and cancel it. */
         if (!job_has_ended(front))
                 job_show(front);
         if (front->progress.total > 0 && front->progress.counts.done <= front->progress.total)
@@ -248,7 +249,7 @@ void places_count(Places *p, const Jobs *jobs) {
                         places_take(p, job);
 }
 
-/* Jobs that unmount have their own room of a source. */
+/* Unmounts and other jobs count separately for a source. */
 bool places_have_room(const Places *p, const Job *job) {
         const bool unmounts = job->operation == OPERATION_UNMOUNT;
         const LimitKind kind = unmounts ? LIMIT_JOBS_TO_UNMOUNT : LIMIT_JOBS;

@@ -7,9 +7,9 @@
 #include "wire/message-ids.h"
 #include "wire/protocol.h"
 
-/* MountVolume and PlanVolume, which is a mount that ends after the plan. */
+/* MountVolume, and PlanVolume: a mount that ends after the plan. */
 
-/* The child is to look first for what decide_mount() would drop. */
+/* expected: the mount that decide_mount() would drop from the record; the child looks for it first. */
 static int append_mount_call(const Job *job, sd_bus_message *call) {
         Volume *v;
         const Holder *h = job_find_at_target(job, &v);
@@ -25,7 +25,7 @@ static int append_mount_call(const Job *job, sd_bus_message *call) {
         return mount_call_append(call, &c);
 }
 
-/* With *ret PLAN_LOOK there is no plan yet. */
+/* If *ret gets PLAN_LOOK, there is no plan yet. */
 static int make_mount_plan(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
         int r;
 
@@ -45,8 +45,8 @@ static int decide_mount(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
         Holder *h = job_find_at_target(job, &v);
         int r;
 
-        /* The child found nothing at the target: what the record says is from before, but for what this job
-         * itself intends. */
+        /* The child found no mount at the target: a holder there is outdated, unless it is this job's own
+         * intent. */
         if (h && (h->state == HOLDER_MOUNTED || v != job_volume(job)))
                 reconcile_holder(job->jobs->state, v, h, NULL);
         r = make_mount_plan(job, q, ret);
@@ -58,8 +58,8 @@ static int decide_mount(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
         return job_record_intent(job, false);
 }
 
-/* As the copy of the mark has it; the root, and who else had the volume, are seen only when it is mounted:
- * they are taken to agree. */
+/* Predicts the decision from the record's copy of the mark. Assumes that the root agrees with the mark, and
+ * that no other program used the volume: selvol sees both only when the volume is mounted. */
 static void predict_files(Job *job) {
         const FilesWanted wanted = job_files_wanted(job);
         const Mark unknown = { .found = MARK_ABSENT };
@@ -87,14 +87,14 @@ static int plan_only(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
                 return r;
         predict_files(job);
         ret->verdict = PLAN_STOP;
-        /* The walk that is predicted might take the files' group from somebody. */
+        /* The predicted walk might take the files' group from another holder. */
         r = job_check_reliances(job, &job->result.files, NULL, &list, &n);
         reliances_free(list, n);
         return r;
 }
 
-/* The child found the mount that the record has at the target: it is the answer to the same request only. A
- * plan has no claim, and the record may be another one by now. */
+/* The child found the recorded mount at the target. That is the result only for an equal request. A plan has
+ * no claims, so the record may have changed meanwhile. */
 static int check_repeated(Job *job) {
         const Holder *h = job_find_holder(job);
         _cleanup_free_ char *spec = NULL;
@@ -121,7 +121,7 @@ static int check_repeated(Job *job) {
         return 0;
 }
 
-/* The answer of before, from the record. */
+/* Makes the earlier result again, from the record. */
 static int plan_from_record(Job *job) {
         const Holder *h = job_find_holder(job);
         const Volume *v = job_volume(job);

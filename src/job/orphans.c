@@ -69,7 +69,7 @@ int orphans_take(Jobs *jobs, const OrphanNote *notes, size_t n) {
                                 return r;
                 }
                 o->listed = true;
-                /* A job that was there first has it for a while. */
+                /* An earlier job keeps its claims until it ends. */
                 (void) claims_take(&o->claims);
         }
         DL_FOREACH_SAFE (jobs->orphans, o, next) {
@@ -93,7 +93,7 @@ bool orphans_fail_busy(Job *job) {
                         break;
         if (!front)
                 return false;
-        /* The volume itself has been named. */
+        /* The text has named the volume itself. */
         of = streq_ptr(front->volume, job->request.volume) ? ""
              : isempty(front->volume)                      ? front->target
                                                            : front->volume;

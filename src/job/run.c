@@ -13,12 +13,11 @@
 #include "wire/peer.h"
 #include "wire/protocol.h"
 
-/* One call of the worker, in the order in which things happen. job_run() starts a child over a connection
- * of its own. The child asks Plan; before a walk it asks Walk, and before a mount can be seen Ready. It
- * tells how far a walk is. It replies, and is gone when the connection ends. Walk and Ready are answered
- * when what selvold has recorded is durable.
+/* One call of the worker. job_run() starts a child over a connection of its own. The child asks Plan; it asks
+ * Walk before a walk, and Ready before its mount is visible. It reports the progress of a walk. It sends its
+ * result, and is gone when the connection ends. selvold answers Walk and Ready when the record is durable.
  *
- * A child that is lost after Ready may have published its mount: another one unmounts that, by its
+ * A child that is lost after Ready may have published its mount: another child unmounts that mount, by its
  * identity. */
 
 static int on_plan(sd_bus_message *m, void *userdata, sd_bus_error *error);
@@ -63,7 +62,7 @@ static int call_worker(Job *job, const char *method, int (*append)(const Job *jo
                 return r;
         log_debug("%s: job %llu: the worker is called for %s.", job->request.volume, (unsigned long long) job->id,
                   method);
-        /* The deadline is the job's; sd-bus must not give up before it. */
+        /* The job has a deadline of its own; sd-bus must not time out before it. */
         return sd_bus_call_async(job->worker, &job->call, call, on_child_reply, job, UINT64_MAX);
 }
 
@@ -71,7 +70,7 @@ static void job_start_child(Job *job) {
         const OperationType *type = operation_type(job->operation);
         int r;
 
-        /* It was canceled, or the state can't be written. */
+        /* The job was canceled, or the state can't be written. */
         if (job->state != JOB_RUNNING || job_has_failed(job)) {
                 job_conclude_failed(job);
                 return;
@@ -102,7 +101,8 @@ void job_run(Job *job) {
                 job_conclude_failed(job);
                 return;
         }
-        /* Whether the state can be written again is found out before anything is done that needs a record. */
+        /* After a failed commit, tries to write the state before a child does anything that needs a
+         * record. */
         if (job->operation == OPERATION_UNMOUNT || commit_get_error(job->jobs->state) == 0)
                 job_start_child(job);
         else
@@ -128,19 +128,19 @@ void jobs_advance(Jobs *jobs) {
         }
 }
 
-/* The child broke the protocol: nothing that it says is believed from now on. */
+/* The child broke the protocol: selvold ignores it from now on. */
 static int disbelieve_child(Job *job, int r) {
         job_fail(job, r);
         job_stop(job);
         return r;
 }
 
-/* A question of an operation that has none, or in a state where none is due. */
+/* A question that the operation does not have, or that is not due in this state. */
 static bool is_unasked(const Job *job, bool has_question) {
         return job->question || !has_question || job->state != JOB_RUNNING;
 }
 
-/* Plan. */
+/* The question Plan. */
 
 static int send_answer(Job *job, const PlanAnswer *a) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *question = TAKE_PTR(job->question), *reply = NULL;
@@ -160,7 +160,7 @@ static int send_answer(Job *job, const PlanAnswer *a) {
         return r < 0 ? r : 0;
 }
 
-/* All but PLAN_LOOK end the child, which has published nothing. */
+/* Sends a verdict that ends the child, which has published nothing. */
 static void send_verdict(Job *job, PlanVerdict verdict) {
         PlanAnswer a = PLAN_ANSWER_INIT;
 
@@ -169,8 +169,7 @@ static void send_verdict(Job *job, PlanVerdict verdict) {
                 peer_hang_up(job->worker);
 }
 
-/* Returns 0 with the answer, PLAN_WAIT among them; a failure kind or a negative errno if nothing comes of
- * the job. */
+/* Returns 0 with an answer (also PLAN_WAIT), or a failure kind or a negative errno if the job fails. */
 static int decide_plan(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
         int r;
 
@@ -183,7 +182,8 @@ static int decide_plan(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
                         return 0;
                 }
         }
-        /* Once more: the plan stays, as the child has staged it; who relies on the group may be others. */
+        /* The second Plan question: the plan stays, because the child has staged it, but other holders may
+         * rely on the group by now. */
         if (q->files.ownership != OWNERSHIP_NONE && operation_type(job->operation)->changes && job->plan.text)
                 r = job_check_reliances(job, &q->files, q->root, &ret->reliances, &ret->n_reliances);
         else
@@ -209,7 +209,8 @@ static int on_plan(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         r = plan_question_read(m, &q);
         if (r < 0)
                 return disbelieve_child(job, r);
-        /* The watch looks once a second, and has not noticed it yet: nor would it notice the way back. */
+        /* The watch looks once a second. It has not noticed this change yet, and might not notice a change
+         * back. */
         if (state_take_node(s, &q.node))
                 watch_recheck(s);
         observed_done(&job->observed);
@@ -220,7 +221,7 @@ static int on_plan(sd_bus_message *m, void *userdata, sd_bus_error *error) {
                   job->observed.n_mounts);
         r = decide_plan(job, &q, &a);
         if (r == 0 && a.verdict == PLAN_WAIT) {
-                /* When its child is gone, the job waits in line as if nothing had been recorded for it. */
+                /* When its child is gone, the job waits as if nothing had been recorded for it. */
                 job_revert(job);
                 job_set_state(job, JOB_LEAVING);
                 line_show(job);
@@ -237,10 +238,10 @@ static int on_plan(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         return 1;
 }
 
-/* Walk. */
+/* The question Walk. */
 
-/* Answers Walk or Ready once what is recorded is durable. Only Ready has set an identity, and nothing is
- * published before its answer. */
+/* Answers Walk or Ready when the record is durable. Only Ready sets an identity, and the child publishes
+ * nothing before the answer. */
 static void answer_durable(Job *job) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *question = TAKE_PTR(job->question);
 
@@ -274,7 +275,7 @@ static int on_walk(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         return 1;
 }
 
-/* A walk has its time anew as long as it gets on, unless the caller has set a limit to the whole. */
+/* Each progress extends the deadline of a walk, unless the caller has set a limit for the whole job. */
 static int take_walk_progress(Job *job, sd_bus_message *signal) {
         ProgressNews news;
         WalkCounts counts;
@@ -311,13 +312,13 @@ static int on_progress(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         if (job->state != JOB_RUNNING && job->state != JOB_ACTING && job->state != JOB_STOPPING)
                 return 0;
         r = take_walk_progress(job, m);
-        /* The state of the files stays partial. */
+        /* The recorded state of the files stays partial. */
         if (r < 0)
                 (void) disbelieve_child(job, r);
         return 0;
 }
 
-/* Ready. */
+/* The question Ready. */
 
 static int on_ready(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         _cleanup_(ready_note_done) ReadyNote n = { 0 };
@@ -342,15 +343,15 @@ static int on_ready(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         return 1;
 }
 
-/* The reply. */
+/* The child's result. */
 
 static void take_reply(Job *job, sd_bus_message *reply) {
         int r;
 
-        /* It ends by itself, and this makes sure of it. */
+        /* The child exits by itself; this makes sure that it does. */
         peer_hang_up(job->worker);
         r = job->question ? -EBADMSG : operation_type(job->operation)->take(job, reply);
-        /* Late, but done: a repeated call gets this answer. */
+        /* The result came late but is a success: a repeated call gets this result. */
         if (r == 0 && job->state == JOB_STOPPING)
                 failure_done(&job->failure);
         job_fail(job, r);
@@ -364,7 +365,7 @@ static void take_reply(Job *job, sd_bus_message *reply) {
                 job_conclude(job);
 }
 
-/* The intent stays in the record, and the mount table decides. */
+/* The intent stays in the record; the watch compares it with the mount table. */
 static void conclude_unsettled(Job *job) {
         mount_identity_done(&job->identity);
         job_conclude(job);
@@ -378,7 +379,7 @@ static int on_child_reply(sd_bus_message *reply, void *userdata, sd_bus_error *e
         job->call = sd_bus_slot_unref(job->call);
         switch (job->state) {
         case JOB_STOPPING:
-                /* A child that broke the protocol has no say. */
+                /* selvold ignores the reply of a child that broke the protocol. */
                 if (job->failure.kind == FAILURE_WORKER_FAILED)
                         break;
                 _fallthrough_;
@@ -390,8 +391,8 @@ static int on_child_reply(sd_bus_message *reply, void *userdata, sd_bus_error *e
                 }
                 if (job->state != JOB_STOPPING)
                         job_fail(job, peer_error_read(e, &job->failure));
-                /* After an error that is no answer of the child's the rest is known when the child is
-                 * gone. */
+                /* An error that the child did not send settles nothing: settle_loss() handles the job when
+                 * the connection ends. */
                 if (peer_error_is_answer(e))
                         job_conclude_failed(job);
                 return 0;
@@ -404,7 +405,7 @@ static int on_child_reply(sd_bus_message *reply, void *userdata, sd_bus_error *e
                 job_conclude_failed(job);
                 return 0;
         default:
-                /* It was told to wait, or to stop: this is no answer. */
+                /* The child was told to wait or to stop: this reply is no result. */
                 break;
         }
         peer_hang_up(job->worker);
@@ -465,8 +466,8 @@ static int on_child_disconnected(sd_bus_message *signal, void *userdata, sd_bus_
         default:
                 break;
         }
-        /* A job that is over is freed here. Nothing touches it after that: sd-bus holds the connection until
-         * this has returned, and only the loop dispatches it. */
+        /* This frees a job that is over. Nothing uses the job afterwards: sd-bus keeps the connection until
+         * this function has returned, and only the event loop dispatches the connection. */
         jobs_advance(jobs);
         return 0;
 }

@@ -3,8 +3,8 @@
 
 #include "job/job.h"
 
-/* Starts the child of a job whose turn it is, and takes its reply. */
+/* Starts the child of a job that can run, and takes its result. */
 void job_run(Job *job);
-/* Runs the jobs in line whose turn it is, after those that are over were freed. The loop calls it after
+/* Frees jobs that are over, then runs the queued jobs that can run. The event loop calls it after
  * line_advance(). */
 void jobs_advance(Jobs *jobs);

@@ -9,7 +9,7 @@
 
 /* UnmountVolume. */
 
-/* Not recorded: whether it was unmounted, the mount table tells a later selvold as well. */
+/* In memory only: a later selvold sees in the mount table whether the volume was unmounted. */
 static void set_holder_state(Job *job, HolderState state) {
         Holder *h = job_find_holder(job);
 
@@ -36,8 +36,8 @@ static int check_unmount(Job *job) {
                 set_holder_state(job, HOLDER_UNMOUNTING);
                 return free_and_strdup(&job->plan.context, strempty(h->context));
         }
-        /* Without a record the worker is asked whether there is no mount: absent is success, another
-         * volume's mount is not. */
+        /* Without a record the worker checks that there is no mount: an absent mount is success, another
+         * volume's mount is an error. */
         if (job_find_at_target(job, &other))
                 return failure_set(&job->failure, FAILURE_INVALID_TARGET,
                                    "The target is in use by volume %s, not by %s: name that one, or none.", other->id,
@@ -54,12 +54,13 @@ static int append_unmount_call(const Job *job, sd_bus_message *call) {
         const Unrecorded *lost = unrecorded_find(job->jobs->state, job->request.target);
         const Holder *h = job_find_holder(job);
         const Volume *v = job_volume(job);
-        /* The mark is believed the next time if nobody has had the volume in between. */
+        /* At the last unmount the worker reads the fingerprint from the source: the next mount trusts the
+         * mark if nobody used the volume in between. */
         bool keep = h && !v->holders->next && streq(v->fingerprint.text, FINGERPRINT_MOUNTED);
         const UnmountCall c = {
                 .origin = job_origin(job),
                 .target = job->request.target,
-                /* The identity of a mount whose record was lost is known from the worker's notes. */
+                /* The worker's notes have the identity of a mount whose record was lost. */
                 .identity = h      ? (MountIdentity){ h->mount_id, h->device }
                             : lost ? (MountIdentity){ lost->mount_id, lost->device }
                                    : (MountIdentity){ 0 },
@@ -86,8 +87,8 @@ static int take_unmount_reply(Job *job, sd_bus_message *reply) {
         if (lost)
                 unrecorded_drop(s, lost->mount_id);
         if (h) {
-                /* For the journal, which is written when it has gone. It is unmounted, whatever there is no
-                 * memory for. */
+                /* The journal names the holder after it is gone. Out of memory here costs only the name: the
+                 * mount is gone. */
                 if (free_and_strdup(&job->request.holder, h->name) < 0)
                         log_debug("%s: out of memory for the name of the holder.", v->id);
                 if (!v->holders->next)
@@ -97,11 +98,11 @@ static int take_unmount_reply(Job *job, sd_bus_message *reply) {
         return 0;
 }
 
-/* Without the worker's word only the mount table knows. */
+/* Without a result from the worker, only the mount table shows whether the mount is there. */
 static void revert_unmount(Job *job) {
         const Holder *h = job_find_holder(job);
 
-        /* It may be another job's, while this one waits. */
+        /* The state may be another job's, while this one waits. */
         if (!h || h->state != HOLDER_UNMOUNTING)
                 return;
         set_holder_state(job, HOLDER_MOUNTED);

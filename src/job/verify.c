@@ -8,10 +8,10 @@
 #include "state/commit.h"
 #include "wire/protocol.h"
 
-/* VerifyLabel. The request's volume is an id, or a path beneath the roots. */
+/* VerifyLabel. The request's volume is an id, or a path beneath TargetRoots=. */
 
-/* Finds the volume and the holder that are looked at, or part of; of a path both may be NULL. Fills the
- * target. */
+/* Finds the volume and the holder to verify; a path may be in no volume: both are NULL then. Fills the
+ * request's target. */
 static int find_verified(Job *job, Volume **ret_volume, const Holder **ret_holder) {
         const Volumes *all = &job->jobs->state->volumes;
         Request *q = &job->request;
@@ -39,7 +39,8 @@ static int find_verified(Job *job, Volume **ret_volume, const Holder **ret_holde
         return free_and_strdup(&q->target, h->target);
 }
 
-/* An option of the file system gives all files a group, with modes that are left to it. */
+/* If a mount option gives all files a group, the file system decides about modes, so there is nothing to
+ * compare. */
 static gid_t recorded_group(const Volume *v, const Holder *h) {
         if (!v || v->mark.ownership_state == FILES_UNKNOWN)
                 return GID_NONE;
@@ -126,7 +127,7 @@ static char *describe_verify(const Job *job) {
                              not_reset);
 }
 
-/* The parts of the result have to fit together: a match is a match of everything. */
+/* The parts of the result have to agree: "matches" means that all files match. */
 static bool verify_is_possible(const Job *job) {
         const VerifyResult *v = &job->verify.result;
         const WalkCounts *n = &v->walk.counts;
@@ -139,8 +140,7 @@ static bool verify_is_possible(const Job *job) {
                (isempty(job->verify.call.expected) || streq(v->actual, job->verify.call.expected));
 }
 
-/* It is about the mount that was looked at, which may have gone meanwhile, and the kernel gives its id
- * anew. */
+/* Whether the result is about this mount: the mount may be gone, and the kernel reuses mount ids. */
 static bool is_about(const Job *job, const Volume *v, const Holder *h) {
         const VerifyCall *c = &job->verify.call;
         const char *named = job->request.volume;
@@ -172,7 +172,8 @@ static int take_verify_reply(Job *job, sd_bus_message *reply) {
         h = volumes_find_above(&s->volumes, job->request.target, &v);
         if (!h || !is_about(job, v, h))
                 return 0;
-        /* The copy of the mark follows, and is not believed either if the mark could not be reset. */
+        /* Also resets the record's copy of the mark; selvold then does not trust the copy, even if the worker
+         * could not reset the mark. */
         if (result->reset != MARK_KEEP) {
                 job_log_mark_wrong(v, result->reset, result->not_reset);
                 (void) mark_apply(&v->mark, result->reset);
