@@ -9,7 +9,7 @@
 struct Claim {
         UT_hash_handle hh;
         Claimant *owner;
-        ClaimEntry *line; /* by place; the owner is in it too */
+        ClaimEntry *line; /* by place, with the owner */
         char key[];
 };
 
@@ -33,7 +33,7 @@ int claims_add(Claims *claims, Claimant *c, const char *key) {
         }
         e = &c->entries[c->n_entries++];
         *e = (ClaimEntry){ .claim = claim, .claimant = c };
-        /* Behind all that have an earlier place. */
+        /* Insert after all claimants with an earlier place. */
         DL_FOREACH (claim->line, other)
                 if (other->claimant->place > c->place)
                         break;
@@ -103,7 +103,7 @@ void claims_drop_last(Claims *claims, Claimant *c) {
 
         e = &c->entries[--c->n_entries];
         claim = e->claim;
-        /* The analyzer takes the list's and the table's links for possibly null. */
+        /* For the analyzer, the links of the list and the table may be NULL. */
         DL_DELETE(claim->line, e); /* NOLINT(clang-analyzer-core.NullDereference) */
         if (claim->owner == c)
                 claim->owner = NULL;

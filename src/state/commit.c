@@ -52,8 +52,8 @@ static void on_stored(void *userdata, int error) {
         s->committing = false;
         if (error < 0) {
                 s->next_rewrite_usec = now + (s->rewriting ? REWRITE_INTERVAL_USEC : 0);
-                /* Said once: until it has been written anew, every further commit fails for the same
-                 * reason. */
+                /* Logs only the first failure: until everything has been written again, every further commit
+                 * fails for the same reason. */
                 if (!s->store_failure_told) {
                         metrics_count(s->metrics, METRIC_STORE_ERRORS);
                         errno = -error;
@@ -80,14 +80,13 @@ static bool commit_is_due(const State *s) {
                (store_get_error(s->store) < 0 && now_monotonic_usec() >= s->next_rewrite_usec);
 }
 
-/* What one commit has called back may have changed something, and waits in its turn: that is the next one.
- * While the state can't be written each is an attempt to write all of it anew, but not more than one a
- * second. */
+/* The callbacks of one commit may make more changes, which then wait for the next commit. While the state
+ * can't be written, each commit tries to write everything, at most once a second. */
 static void commit_start(State *s) {
         while (commit_is_due(s)) {
                 int error = store_get_error(s->store);
 
-                /* Whoever waits while nothing is recorded, or nothing can be, need not wait for the disk. */
+                /* A callback need not wait for the disk if nothing has changed, or nothing can be written. */
                 if (error < 0 ? now_monotonic_usec() < s->next_rewrite_usec : !store_is_dirty(s->store)) {
                         Deferred *waiting = TAKE_PTR(s->deferred);
 
@@ -106,7 +105,7 @@ static void commit_start(State *s) {
         }
 }
 
-/* Runs when no other source is ready, or it has waited long enough. */
+/* Runs when no other source is ready, or when the changes have waited long enough. */
 static int on_commit_post(sd_event_source *source, void *userdata) {
         commit_start(userdata);
         return 0;
@@ -119,8 +118,8 @@ static int on_store(sd_event_source *source, int fd, uint32_t events, void *user
         return 0;
 }
 
-/* It gives way to all that is ready, so that what several calls have changed is one commit; but not for
- * long: somebody may always have something to say. */
+/* The source yields to all ready sources, so that the changes of several calls become one commit. But not for
+ * long, because some source may always be ready. */
 static int on_commit_prepare(sd_event_source *source, void *userdata) {
         State *s = userdata;
         uint64_t now;
@@ -175,7 +174,8 @@ void commit_holder(State *s, Volume *v, const Holder *h) {
 Holder *commit_release(State *s, Volume *v, Holder *h) {
         store_delete_holder(s->store, h->target);
         volume_take_holder(v, h);
-        /* Who mounts it from now on is not known, unless that was noted. */
+        /* Without holders, selvold no longer knows who mounts the volume, unless the last unmount left a
+         * fingerprint. */
         if (!v->holders && streq(v->fingerprint.text, FINGERPRINT_MOUNTED))
                 v->fingerprint = (Fingerprint){ 0 };
         commit_volume(s, v);

@@ -3,32 +3,34 @@
 
 #include "state/state.h"
 
-/* Durability: changes that are made until nothing else is ready, and none is being written, are one
- * transaction, and what must wait for it waits here. The store writes it on a thread of its own. */
+/* Durability. Changes become one transaction if they are made before the event loop is idle, and while no
+ * other transaction is being written. Callbacks wait here for their transaction. The store writes it on its
+ * own thread. */
 
-/* Called once the changes recorded before are durable (0), or can't be made so (negative errno; -ECANCELED at
- * the end of the service). */
+/* Called when the changes recorded before are durable (0), or can't be written (a negative errno; -ECANCELED
+ * if the service ends). */
 typedef void (*CommitCallback)(State *s, int error, void *userdata);
 
-/* With the store open. */
+/* The store must be open. Returns 0 or a negative errno. */
 int commit_setup(State *s);
-/* Calls back everybody who waits, with -ECANCELED. */
+/* Calls all waiting callbacks, with -ECANCELED. */
 void commit_teardown(State *s);
 
-/* Record a volume in the open transaction, one of its holders too, or that the holder is gone, and have the
- * volume's new properties announced. A holder that is released is the caller's. */
+/* Record a volume, a volume and one of its holders, or the removal of a holder in the open transaction, and
+ * emit an event for the volume. The caller of commit_release() gets the holder. */
 void commit_volume(State *s, Volume *v);
 void commit_holder(State *s, Volume *v, const Holder *h);
 Holder *commit_release(State *s, Volume *v, Holder *h);
 /* Drops a volume from memory, bus and store. */
 void commit_removal(State *s, Volume *v);
-/* Calls back when everything recorded so far is durable. -ENOMEM if it never will. */
+/* Calls back when everything recorded so far is durable. Returns 0; -ENOMEM: will not call back. */
 int commit_then(State *s, CommitCallback callback, void *userdata);
-/* Waits until all is durable, or can't be made so: only for start and end. */
+/* Waits until everything is durable, or can't be written. Only for start and end. Returns 0 or a negative
+ * errno. */
 int commit_now(State *s);
 
-/* Why the last commit could not be written, a negative errno; or 0. It is tried anew with what happens next,
- * at most every second. */
+/* The error of the last commit, a negative errno; 0: none. The next commit tries to write everything, at most
+ * once a second. */
 int commit_get_error(const State *s);
-/* What helps if it could not, as part of a sentence. */
+/* The remedy for such an error, as part of a sentence. */
 const char *commit_remedy(int error);

@@ -49,7 +49,7 @@ static void on_skipped(void *userdata, const char *volume, const char *target) {
                            strempty(id), path);
 }
 
-/* Nothing is lost by it: the file is kept for whoever wants to look, and a new one has what could be read. */
+/* Keeps the damaged file for an administrator; the new file gets all records that could be read. */
 static int set_aside(State *s, size_t n_skipped) {
         _cleanup_free_ char *name = NULL;
         int r;
@@ -112,8 +112,8 @@ static int load_store(State *s) {
         return 0;
 }
 
-/* Nothing goes on by itself. Of the group nothing is said: partial is also how it ends for readers, who
- * need less. */
+/* selvold continues no relabel by itself. Partial groups are not logged: a change of the group for read-only
+ * holders, which need less, also ends as partial. */
 static void tell_partial(const State *s) {
         for (const Volume *v = s->volumes.table; v; v = v->hh.next) {
                 const char *context = plan_relabel_context(v);

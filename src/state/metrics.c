@@ -8,7 +8,7 @@
 
 #include "selvol-config.h"
 
-/* --- what metrics there are --- */
+/* --- the metrics --- */
 
 enum { METRIC_LABELS_MAX = 3, METRIC_BUCKETS_MAX = 14 };
 
@@ -16,21 +16,21 @@ typedef enum MetricKind { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM } Metri
 
 typedef struct MetricLabel {
         const char *name;
-        const StringTable *values; /* NULL: the plugin, which callers name */
-        size_t first;              /* values of the table before this one are never counted */
+        const StringTable *values; /* NULL: the plugin, named by callers */
+        size_t first;              /* earlier values of the table are never counted */
 } MetricLabel;
 
 typedef struct MetricType {
         const char *name;
         const char *help;
         MetricKind kind;
-        MetricLabel labels[METRIC_LABELS_MAX]; /* the plugin is the first, if it is one */
+        MetricLabel labels[METRIC_LABELS_MAX]; /* the label of the plugin comes first */
         size_t n_labels;
         const double *buckets;
         size_t n_buckets;
 } MetricType;
 
-/* Seconds; the first set is Kubernetes' for storage operations, the second fits mounts and commits. */
+/* Seconds. Kubernetes uses the slow ones for storage operations; the fast ones fit mounts and commits. */
 static const double slow_buckets[] = { .1, .25, .5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600 };
 static const double fast_buckets[] = { .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10 };
 
@@ -155,19 +155,19 @@ static const MetricType metric_types[METRICS] = {
 
 enum { PLUGINS_MAX = 32 };
 
-/* What job-metrics.c calls the plugin of requests that name none. */
+/* The plugin that job-metrics.c counts for requests without one. */
 static const char first_plugin[] = "kubernetes.io/csi";
-/* Plugins beyond the limit, and words that are in no table. */
+/* For plugins beyond the limit, and for words that are in no table. */
 static const char other[] = "other";
 
 typedef struct Series {
-        double value; /* a histogram's sum */
+        double value; /* of a histogram: the sum */
         uint64_t count;
         uint64_t buckets[METRIC_BUCKETS_MAX]; /* not cumulative */
 } Series;
 
-/* The series of a metric: for each plugin, if it has that label, all combinations of the other labels'
- * values. */
+/* The series of a metric: all combinations of the values of its labels, for each plugin if it has that
+ * label. */
 struct Metrics {
         Series *series[METRICS];
         char *plugins[PLUGINS_MAX];
@@ -178,12 +178,12 @@ static bool has_plugin(MetricId id) {
         return metric_types[id].n_labels > 0 && !metric_types[id].labels[0].values;
 }
 
-/* "other" comes after those that can be counted. Each plugin has series of its own. */
+/* "other" comes after the values of the table. Each plugin has series of its own. */
 static size_t count_values(const MetricLabel *label) {
         return label->values ? label->values->n - label->first + 1 : 1;
 }
 
-/* Those of one plugin. */
+/* The number of series of one plugin. */
 static size_t count_combinations(MetricId id) {
         size_t n = 1;
 
@@ -196,7 +196,7 @@ static size_t count_series(const Metrics *m, MetricId id) {
         return count_combinations(id) * (has_plugin(id) ? m->n_plugins : 1);
 }
 
-/* Makes room for the series of one plugin more, all 0. */
+/* Makes room for the series of one more plugin, all 0. */
 static int grow_series(Metrics *m, MetricId id) {
         size_t n = has_plugin(id) ? m->n_plugins : 0, combinations = count_combinations(id);
         Series *grown = reallocarray(m->series[id], (n + 1) * combinations, sizeof(Series));
@@ -246,7 +246,7 @@ void metrics_reset(Metrics *m, MetricId id) {
         memset(m->series[id], 0, count_series(m, id) * sizeof(Series));
 }
 
-/* Its place among the plugins, or a negative errno. */
+/* The index of the plugin, or a negative errno. */
 static int find_plugin(Metrics *m, const char *name) {
         int r;
 
@@ -275,8 +275,7 @@ static Series *find_series(Metrics *m, MetricId id, va_list ap) {
                                 return NULL;
                         place = (size_t) r;
                 } else {
-                        /* Who calls can name plugins only, but no word at all is worth an end of the
-                         * service. */
+                        /* Callers can only name plugins; but an unknown word must not end the service. */
                         r = string_table_find(label->values, value);
                         place = r >= (int) label->first ? (size_t) r - label->first : n_values - 1;
                 }
@@ -345,7 +344,7 @@ static void print_value(FILE *f, const char *s) {
         fputc('"', f);
 }
 
-/* The values of the nth series' labels. */
+/* The label values of the nth series. */
 static void get_values(const Metrics *m, MetricId id, size_t n, const char *values[static METRIC_LABELS_MAX]) {
         size_t left = count_combinations(id);
 
@@ -360,7 +359,7 @@ static void get_values(const Metrics *m, MetricId id, size_t n, const char *valu
         }
 }
 
-/* Nothing has been counted there, and nothing should be. */
+/* A series of "other" without any count. */
 static bool is_idle_other(const Metrics *m, MetricId id, size_t n) {
         const char *values[METRIC_LABELS_MAX] = { NULL };
         const Series *s = &m->series[id][n];
@@ -372,7 +371,7 @@ static bool is_idle_other(const Metrics *m, MetricId id, size_t n) {
         return false;
 }
 
-/* {label="value",...,le="bound"} of the nth series; nothing at all without labels and bound. */
+/* Prints {label="value",...,le="bound"} of the nth series; nothing without labels and bound. */
 static void print_labels(FILE *f, const Metrics *m, MetricId id, size_t n, const char *bound) {
         const char *values[METRIC_LABELS_MAX] = { NULL };
         size_t n_labels = metric_types[id].n_labels;

@@ -7,12 +7,11 @@
 #include "basic/cleanup.h"
 #include "model/request.h"
 
-/* Counters and histograms in Prometheus' text format 0.0.4. Names are those of Kubernetes' storage and
- * SELinux metrics with the prefix selvol_, but true counters that count transitions, not retries. Volume
- * ids are never labels. docs/selvol-metrics.7.rst explains them. */
+/* Counters and histograms in Prometheus' text format 0.0.4. The names are those of Kubernetes' storage and
+ * SELinux metrics with the prefix selvol_. The counters count transitions, not retries. Volume ids are never
+ * labels. See docs/selvol-metrics.7.rst. */
 
-/* With the labels of each; metrics.c has all values that a label can have, so that every series is there
- * from the start. */
+/* The comments list the labels of each metric; metrics.c lists the values of each label. */
 typedef enum MetricId {
         METRIC_CONTAINER_ERRORS,               /* access_mode */
         METRIC_VOLUME_CONTEXT_MISMATCH_ERRORS, /* volume_plugin, access_mode */
@@ -57,24 +56,24 @@ typedef enum MetricId {
 
 typedef struct Metrics Metrics;
 
-/* All series are there from the start, with 0; those of a plugin from when it is named first, those of
- * "other" from when something is counted there. */
+/* Every series exists from the start, with 0. Exceptions: the series of a plugin exist once a caller has
+ * named the plugin, those of "other" once something was counted there. */
 Metrics *metrics_new(void);
 Metrics *metrics_free(Metrics *m);
 DEFINE_CLEANUP_FUNC(Metrics *, metrics_free);
 
-/* All take the values of the metric's labels, in their order, as strings. One that is not there, and a
- * plugin beyond a limit, is "other". Lack of memory loses a sample. metrics_count() adds one, to a counter
- * or a gauge, metrics_add() n. */
+/* The variable arguments are the values of the metric's labels, in their order, as strings. An unknown value,
+ * and a plugin beyond the limit, become "other". When memory is out, a sample is lost. metrics_count() adds 1
+ * to a counter or a gauge, metrics_add() adds n. */
 void metrics_add(Metrics *m, MetricId id, uint64_t n, ...);
 void metrics_set(Metrics *m, MetricId id, double value, ...);
 void metrics_observe(Metrics *m, MetricId id, uint64_t usec, ...);
 #define metrics_count(m, id, ...) metrics_add(m, id, 1 __VA_OPT__(, ) __VA_ARGS__)
-/* Sets all series of a gauge to 0, before they are counted anew. */
+/* Sets all series of a gauge to 0, before they are counted again. */
 void metrics_reset(Metrics *m, MetricId id);
 
-/* The text, owned by the caller; NULL on lack of memory. */
+/* The text, owned by the caller. NULL: out of memory. */
 char *metrics_render(const Metrics *m);
 
-/* As Kubernetes abbreviates them. */
+/* Kubernetes' abbreviation of the mode. */
 const char *metric_access_mode(AccessMode mode);

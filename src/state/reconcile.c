@@ -54,14 +54,14 @@ static void note_change(State *s, Volume *v, Holder *h, const char *text) {
         event_emit(s, mount_changed, v, h, strempty(text));
 }
 
-/* Returns whether it is another one than before; "" is none. */
+/* Returns whether the text has changed. NULL and "" are equal. */
 static bool replace_text(char **text, const char *now) {
         return !streq(strempty(*text), strempty(now)) && free_and_strdup(text, isempty(now) ? NULL : now) >= 0;
 }
 
-/* Takes over what others have done to the holder's mount, and tells of it. */
+/* Records what other programs have done to the holder's mount, and reports it. */
 static void note_mount(State *s, Volume *v, Holder *h, const MountFact *fact) {
-        /* Holders at a target that was beneath a root once are no strangers. */
+        /* A holder at a target beneath a former root is selvol's own. */
         bool held = volumes_find_target(&s->volumes, strempty(fact->also_at), NULL);
 
         if (h->read_only != fact->read_only) {
@@ -109,21 +109,21 @@ static int compare_facts(const void *a, const void *b) {
         return x->mount_id < y->mount_id ? -1 : x->mount_id > y->mount_id;
 }
 
-/* The kernel gives ids of mounts that are gone to others, so the id alone says nothing. The type that is
- * recorded is that of an earlier mount until the outcome of this one is. */
+/* The kernel reuses mount ids, so the id alone proves nothing. The recorded type is that of an earlier mount
+ * until this mount has its outcome. */
 static bool is_mount_of_holder(const Volume *v, const Holder *h, const MountFact *fact) {
         return fact && fact->mount_id == h->mount_id && (isempty(h->device) || streq(h->device, fact->device)) &&
                (h->state == HOLDER_MOUNTING || streq(fact->fs_type, v->fs_type)) &&
                streq(fact->context, h->strategy == STRATEGY_CONTEXT_MOUNT ? strempty(h->context) : "");
 }
 
-/* selvol mounts file systems; what shows a part of one was bound there by somebody else. */
+/* selvol mounts whole file systems; a mount that shows a part of one is another program's bind mount. */
 static bool is_whole(const MountFact *fact) {
         return streq(strempty(fact->root), "/") || streq(fact->fs_type, "btrfs");
 }
 
 static Verdict judge_holder(const Volume *v, const Holder *h, const MountFact *fact) {
-        /* That the worker has noted it as the volume's tells it from another one that looks the same. */
+        /* The worker's note says that this is the volume's mount, and not a similar one. */
         bool there = is_mount_of_holder(v, h, fact) && streq(h->target, fact->target) &&
                      streq(strempty(fact->volume), v->id);
 
@@ -138,7 +138,7 @@ static Verdict judge_holder(const Volume *v, const Holder *h, const MountFact *f
         }
 }
 
-/* What it was mounted from, if that has changed, went with the job: it is not known any more. */
+/* The job knew a changed source or changed options, and is gone: selvold no longer knows them. */
 static int finish_mount(State *s, Volume *v, Holder *h, const MountFact *fact) {
         int r;
 
@@ -190,9 +190,9 @@ bool target_is_claimed(const State *s, const char *target) {
         return key && claims_is_owned(&s->claims, key);
 }
 
-/* While a job is at work there, it knows better. Of what is beneath a root that is one no more the worker
- * names only what it has noted. It notes a mount before that is visible: a holder that is being mounted,
- * and is not named, has none. */
+/* A job that works at the target knows better. Beneath a former root the worker only lists mounts that it has
+ * noted. The worker notes a mount before the mount is visible: a holder in state "mounting" without a listed
+ * mount has no mount. */
 static void reconcile_unclaimed(State *s, Volume *v, Holder *h, const MountFact *fact) {
         if (!fact && h->state == HOLDER_MOUNTED && !roots_contain(s->settings.target_roots, h->target))
                 return;
@@ -268,7 +268,7 @@ static void log_unrecorded(const State *s, const Unrecorded *u) {
                 roots_contain(s->settings.target_roots, u->target) ? ", AdoptVolume records it again" : "");
 }
 
-/* While a job is at work there, it is looked for again afterwards. */
+/* While a job works at the target, selvold waits: it looks again after the job. */
 static bool is_unrecorded(State *s, const MountFact *fact) {
         const Holder *h = volumes_find_target(&s->volumes, fact->target, NULL);
 
@@ -280,7 +280,7 @@ static bool is_unrecorded(State *s, const MountFact *fact) {
         return false;
 }
 
-/* before: those that were known. Returns 0 or -ENOMEM. */
+/* before: the mounts known before. Returns 0 or -ENOMEM. */
 static int add_unrecorded(State *s, const MountFact *fact, const Unrecorded *before) {
         _cleanup_(unrecorded_free_onep) Unrecorded *u = calloc(1, sizeof(*u));
         const Unrecorded *known;

@@ -16,11 +16,11 @@ struct WorkerWatch {
         sd_bus *worker;
         sd_event_source *retry;
         unsigned retry_sec;
-        uint64_t asked_usec; /* since when no snapshot that was asked for has come; 0: all have; CLOCK_MONOTONIC */
-        bool heard;          /* the last one was answered, and the connection has not failed since */
-        uint64_t n_expected; /* mounts recorded so far */
-        uint64_t n_expected_asked; /* when the snapshot under way was asked for */
-        uint64_t *asked;           /* ids of mounts that the worker has not heard of yet */
+        uint64_t asked_usec;       /* request time of the oldest pending snapshot; 0: none; CLOCK_MONOTONIC */
+        bool heard;                /* the last request was answered; the connection has not failed since */
+        uint64_t n_expected;       /* mounts recorded so far */
+        uint64_t n_expected_asked; /* n_expected at the request of the snapshot */
+        uint64_t *asked;           /* ids of mounts whose Expect has no answer yet */
         size_t n_asked;
 };
 
@@ -57,7 +57,7 @@ static void compare_holder(State *s, Volume *v, Holder *h, const MountFact *fact
 
         if (h->state != HOLDER_MOUNTED)
                 return;
-        /* What the worker says of an id before it has heard that it was recorded is of an earlier mount. */
+        /* Until the worker has answered Expect, its reports about this id are about an earlier mount. */
         for (size_t i = 0; i < w->n_asked; i++)
                 if (w->asked[i] == h->mount_id)
                         return;
@@ -67,8 +67,8 @@ static void compare_holder(State *s, Volume *v, Holder *h, const MountFact *fact
                 reconcile_holder(s, v, h, fact);
 }
 
-/* The kernel gives an id anew once it is free, so what has come may have the id of what went. Returns
- * whether it was a holder's. */
+/* The kernel reuses mount ids, so a new mount may have the id of the removed one. Returns whether a holder
+ * has the id. */
 static bool take_removed(State *s, uint64_t mount_id, const MountChanges *changes) {
         const MountFact *came = NULL;
         Holder *h, *next_holder;
@@ -106,8 +106,8 @@ static int on_mounts_changed(sd_bus_message *signal, void *userdata, sd_bus_erro
                 if (!take_removed(s, changes.went[i].id, &changes) && s->mount_gone)
                         s->mount_gone(s->userdata, NULL);
         }
-        /* Mounts of selvol are expected to come; other mounts are nobody's until they are adopted; but the
-         * mount of a holder may be another one now than it was. */
+        /* New mounts need no action: selvol expects its own, and foreign mounts have no holder before they
+         * are adopted. But the mount of a holder may have changed. */
         for (size_t i = 0; i < changes.n_came; i++) {
                 const MountFact *fact = &changes.came[i];
                 Volume *v;
@@ -162,7 +162,7 @@ static int on_snapshot(sd_bus_message *reply, void *userdata, sd_bus_error *erro
                 note_failure(s);
                 return 0;
         }
-        /* It may be older than a mount that was recorded meanwhile. */
+        /* The snapshot may be older than a mount that was recorded meanwhile. */
         if (s->watch->n_expected != s->watch->n_expected_asked) {
                 watch_recheck(s);
                 return 0;
@@ -178,7 +178,8 @@ static int on_snapshot(sd_bus_message *reply, void *userdata, sd_bus_error *erro
         return 0;
 }
 
-/* What went must be known before what a job says that came: it may have the same id. */
+/* High priority: selvold must know a removed mount before a job reports a new one, which may have the same
+ * id. */
 static int open_connection(State *s, sd_bus **ret) {
         static const struct {
                 const char *name;
@@ -282,7 +283,7 @@ int watch_start(State *s) {
         return 0;
 }
 
-/* They are answered in their order. */
+/* The worker answers these calls in order. */
 static int on_expected(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
         State *s = userdata;
         WorkerWatch *w = s->watch;
@@ -316,16 +317,17 @@ static int send_expect(State *s, const MountFact *fact) {
 void watch_expect(State *s, const MountFact *fact) {
         unrecorded_drop(s, fact->mount_id);
         s->watch->n_expected++;
-        /* Without a connection the next one begins with a full look. */
+        /* Without a connection nothing is needed: the next one begins with a full look. */
         if (s->watch->worker && send_expect(s, fact) < 0)
                 watch_recheck(s);
 }
 
 void watch_recheck(State *s) {
-        /* The look that is to come is one more not before it. */
+        /* The pending look comes after this call, so it is enough. */
         if (!s->watch->worker && s->watch->retry)
                 return;
-        /* A worker that hangs is not heard either, however often it is asked anew before that is too long. */
+        /* A worker that hangs does not report changes either, even if it is asked again before each request
+         * times out. */
         if (s->watch->asked_usec > 0 && now_monotonic_usec() - s->watch->asked_usec > USEC_PER_SEC)
                 s->watch->heard = false;
         s->watch->retry_sec = 0;
