@@ -10,14 +10,14 @@ static const char checks[] = "PRAGMA foreign_keys=ON;"
                              "PRAGMA cell_size_check=ON;"
                              "PRAGMA locking_mode=EXCLUSIVE;";
 
-/* WAL with FULL: a commit is one append and one fsync. EXCLUSIVE: no second process, and no shared memory
+/* WAL with FULL: a commit is one append and one fsync(). EXCLUSIVE: no second process, and no shared memory
  * file. */
 static const char durability[] = "PRAGMA journal_mode=WAL;"
                                  "PRAGMA synchronous=FULL;"
                                  "BEGIN IMMEDIATE;" /* takes the lock */
                                  "COMMIT;";
 
-/* --- files beside each other --- */
+/* --- files next to the store --- */
 
 static char *name_beside(const char *path, const char *suffix) {
         return strdup_printf("%s%s", path, suffix);
@@ -39,7 +39,7 @@ static int sync_directory_of(const char *path) {
         return 0;
 }
 
-/* SQLite tells of a directory that can't be written by the errno of something else. */
+/* For a directory that can't be written, SQLite reports another error. */
 static int explain_error(const char *path, int error) {
         _cleanup_free_ char *directory = directory_of(path);
 
@@ -56,7 +56,7 @@ static int remove_beside(const char *path, const char *suffix) {
         return unlink(name) < 0 && errno != ENOENT ? -errno : 0;
 }
 
-/* What SQLite would take for changes to the file that are not in it yet. */
+/* Removes files that SQLite would take for changes not yet in the file. */
 static int remove_logs(const char *path) {
         int r;
 
@@ -74,7 +74,7 @@ static int link_beside(const char *path, const char *name, const char *suffix) {
         return link(from, to) < 0 && errno != ENOENT ? -errno : 0;
 }
 
-/* The log of the old file must be gone before the new one has its name. */
+/* The log of the old file must be gone before the new file gets its name. */
 static int finish_replacement(const char *path) {
         _cleanup_free_ char *next = name_beside(path, ".next");
         int r;
@@ -103,8 +103,8 @@ static void close_file(StoreFile *f) {
         f->db = NULL;
 }
 
-/* PATH.new is complete. From the first rename on it is what counts. The old file is closed after that, as
- * SQLite may yet write to it then. */
+/* PATH.new is complete. The first rename() makes it the valid file. The old file is closed afterwards,
+ * because SQLite may still write to it when it is closed. */
 static int replace_file(StoreFile *f) {
         _cleanup_free_ char *new = name_beside(f->path, ".new"), *next = name_beside(f->path, ".next");
         int r;
@@ -164,7 +164,7 @@ static int open_durable(StoreFile *f, int *ret_version) {
         return r < 0 ? r : schema_get_version(f->schema, f->db, ret_version);
 }
 
-/* A file of the present version; an empty one gets it. */
+/* A file of the present version, or an empty one, which gets the tables. */
 static int open_present(StoreFile *f, int version) {
         int r;
 
@@ -185,12 +185,12 @@ static int copy_database(sqlite3 *from, sqlite3 *to) {
         return schema_errno(to, sqlite3_backup_finish(b));
 }
 
-/* So that all of it is in one file. */
+/* Moves the log into the file, so that one file has everything. */
 static int merge_log(sqlite3 *db) {
         return schema_execute(db, "PRAGMA wal_checkpoint(TRUNCATE)");
 }
 
-/* Begins PATH.new. Its path is the caller's to free. */
+/* Begins PATH.new. The caller releases new->path, also after an error. */
 static int open_new(const StoreFile *f, StoreFile *new) {
         int version, r;
 
@@ -272,8 +272,8 @@ static char *escape_uri(const char *path) {
         return text;
 }
 
-/* With a log SQLite reads both, if it needs no lock; without one it wants to make it, unless it is told
- * that nothing changes. */
+/* With a log SQLite reads file and log, if it needs no lock. Without a log SQLite tries to create one, unless
+ * the file is declared immutable. */
 static int open_to_read(StoreFile *f, const char *path) {
         _cleanup_free_ char *wal = name_beside(path, "-wal"), *escaped = escape_uri(path), *uri = NULL;
         bool has_log;
@@ -302,7 +302,7 @@ static int read_file(StoreFile *f) {
         return r < 0 ? r : copy_database(from.db, f->db);
 }
 
-/* What is there, migrated if it must be, but not if it is damaged. */
+/* Reads the file into memory, unless it is damaged, and migrates it. */
 static int open_in_memory(StoreFile *f, bool damaged) {
         int version, r;
 

@@ -5,7 +5,7 @@
 #include "model/context.h"
 #include "store/store-rows.h"
 
-/* A column that is a member of a struct as it is. */
+/* A column that is a plain member of a struct. */
 typedef enum ColumnType { TEXT, TEXT_OR_NULL, FLAG, U64, GID } ColumnType;
 
 typedef struct ColumnMember {
@@ -90,12 +90,12 @@ void rows_put_volume(Changes *all, const Volume *v) {
         change_set_text(c, VOLUME_ACCESS_MODE, access_mode_to_string(v->access_mode));
         change_set_text(c, VOLUME_STRATEGY, strategy_to_string(v->strategy));
         change_set_text(c, VOLUME_FINGERPRINT, v->fingerprint.text);
-        /* A row that rows_load() would refuse is not written: a known state needs a context. */
+        /* rows_load() would refuse a known state without a context. */
         change_set_text(c, VOLUME_LABEL_STATE, files_state_to_string(labels_known ? m->label_state : FILES_UNKNOWN));
         change_set_text(c, VOLUME_LABEL_CONTEXT, labels_known ? m->context : "");
         change_set_text(c, VOLUME_OWNERSHIP_STATE, files_state_to_string(m->ownership_state));
         change_set_number(c, VOLUME_GID, group_known ? m->gid : 0);
-        /* Without memory for the options it is not known how the volume was mounted last. */
+        /* Out of memory for the options: the record then does not say how the volume was mounted last. */
         change_set_text(c, VOLUME_MOUNT_OPTIONS, strempty(options));
         change_set_number(c, VOLUME_MOUNTED_HERE, v->mounted_here && options);
 }
@@ -122,7 +122,7 @@ void rows_put_everything(Changes *all, const Volumes *volumes, const char *boot_
         rows_put_boot_id(all, boot_id);
         HASH_ITER (hh, volumes->table, v, next) {
                 rows_put_volume(all, v);
-                /* Of what is only planned it is not known which mount it will be. */
+                /* The mount of a holder that is only planned has no identity yet. */
                 LL_FOREACH (v->holders, h)
                         if (h->state != HOLDER_MOUNTING || h->mount_id != 0)
                                 rows_put_holder(all, v, h);
@@ -133,7 +133,7 @@ static const char *text_column(sqlite3_stmt *st, int column) {
         return strempty((const char *) sqlite3_column_text(st, column));
 }
 
-/* Behind a NUL there may be more, in which two keys differ that look the same to us. */
+/* A NUL ends a C string: two different keys may then look equal. */
 static bool column_is_whole(sqlite3_stmt *st, int column) {
         return strlen(text_column(st, column)) == (size_t) sqlite3_column_bytes(st, column);
 }
@@ -141,7 +141,7 @@ static bool column_is_whole(sqlite3_stmt *st, int column) {
 static int dup_column(sqlite3_stmt *st, int column, char **ret) {
         const char *text = text_column(st, column);
 
-        /* SQLite stores any bytes, D-Bus takes UTF-8 only. */
+        /* SQLite stores any bytes, but D-Bus accepts only UTF-8. */
         if (!column_is_whole(st, column) || !utf8_is_valid(text))
                 return -EUCLEAN;
         return free_and_strdup(ret, text);
@@ -178,7 +178,7 @@ static int gid_column(sqlite3_stmt *st, int column, gid_t max, gid_t *ret) {
         return 0;
 }
 
-/* Members that were read before a failure are the caller's to free. */
+/* After an error the caller frees the members read before. */
 static int read_members(sqlite3_stmt *st, const ColumnMember *members, size_t n, void *object) {
         for (const ColumnMember *m = members; m < members + n; m++) {
                 void *member = (char *) object + m->offset;
@@ -233,7 +233,8 @@ int rows_get_boot_id(const StoreFile *f, char **ret) {
         r = statement_step(st);
         if (r < 0 && r != -EUCLEAN)
                 return r;
-        /* Any bytes: it is only compared. One that can't be read is that of no boot. */
+        /* Any bytes are allowed, because the id is only compared. An id that can't be read equals no
+         * boot's. */
         text = text_column(st, META_VALUE);
         r = free_and_strdup(&id, r != 0 && isempty(text) ? "unreadable" : text);
         if (r < 0)
@@ -262,7 +263,7 @@ static int read_volume_mark(sqlite3_stmt *st, Mark *m) {
         return mark_is_consistent(m) ? 0 : -EUCLEAN;
 }
 
-/* No option contains a comma. Whether an option is allowed is checked when it is used. */
+/* Options contain no commas. selvol checks whether an option is allowed when it uses the option. */
 static int read_volume_mount(sqlite3_stmt *st, Volume *v) {
         _cleanup_(mount_options_done) MountOptions options = { 0 };
         _cleanup_strv_ char **all = NULL;
@@ -326,7 +327,7 @@ static int load_volume(sqlite3_stmt *st, Volumes *all) {
         return r;
 }
 
-/* One whose volume was not read is skipped with it. */
+/* A holder whose volume was not read is skipped. */
 static int load_holder(sqlite3_stmt *st, Volumes *all) {
         _cleanup_(holder_freep) Holder *h = calloc(1, sizeof(*h));
         Volume *v = volumes_find(all, text_column(st, HOLDER_VOLUME));
@@ -344,7 +345,7 @@ static int load_holder(sqlite3_stmt *st, Volumes *all) {
         r = read_members(st, holder_members, ELEMENTSOF(holder_members), h);
         if (r < 0)
                 return r;
-        /* Where an index is damaged there can be two of a key. */
+        /* With a damaged index two rows may have the same key. */
         if (!path_is_normalized(h->target) || volumes_find_target(all, h->target, NULL))
                 return -EUCLEAN;
         r = check_context_text(h->context);
@@ -359,7 +360,8 @@ static int load_holder(sqlite3_stmt *st, Volumes *all) {
         return r;
 }
 
-/* Loads all rows of a statement. The first column is the volume's id; target: that of the target, or -1. */
+/* Loads all rows of a statement. The first column is the volume's id; target: the column of the target, or
+ * -1. */
 static int load_rows(sqlite3_stmt *statement, int (*load)(sqlite3_stmt *row, Volumes *all), int target, Volumes *all,
                      const Skipped *skipped) {
         _cleanup_statement_ sqlite3_stmt *st = statement;
@@ -367,7 +369,7 @@ static int load_rows(sqlite3_stmt *statement, int (*load)(sqlite3_stmt *row, Vol
 
         while ((r = statement_step(st)) > 0) {
                 r = load(st, all);
-                if (r == -EUCLEAN) /* Any bytes: the callback has them escaped. */
+                if (r == -EUCLEAN) /* may be any bytes: the callback escapes them */
                         skipped->callback(skipped->userdata, text_column(st, 0),
                                           target < 0 ? "" : text_column(st, target));
                 else if (r < 0)

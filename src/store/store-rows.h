@@ -5,19 +5,19 @@
 #include "store/store-file.h"
 #include "store/store-types.h"
 
-/* What the store keeps, as rows. */
+/* The rows of the store. */
 
-/* Changes that record a volume without its holders, or one of its holders; drop a volume with its holders,
- * or the holder at a target; record the boot that the holders belong to. */
+/* Changes that record a volume without its holders, or one of its holders; drop a volume with its holders, or
+ * the holder at a target; record the boot of the holders. */
 void rows_put_volume(Changes *all, const Volume *v);
 void rows_put_holder(Changes *all, const Volume *v, const Holder *h);
 void rows_delete_volume(Changes *all, const char *id);
 void rows_delete_holder(Changes *all, const char *target);
 void rows_put_boot_id(Changes *all, const char *boot_id);
-/* Puts all rows, for an empty file. */
+/* Adds all rows, for an empty file. */
 void rows_put_everything(Changes *all, const Volumes *volumes, const char *boot_id);
 
-/* Who hears of rows that can't be read. */
+/* Called for rows that can't be read. */
 typedef struct Skipped {
         StoreSkipped callback;
         void *userdata;

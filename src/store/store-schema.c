@@ -2,8 +2,8 @@
 #include "basic/string-util.h"
 #include "store/store-schema.h"
 
-/* "selv" in ASCII, so that a dump of the header shows whose file it is; none of the formats that file(1)
- * knows by this number has it. A file with another one is no store, whatever tables it has. */
+/* "selv" in ASCII, so that a dump of the header shows the owner; file(1) knows no format with this number. A
+ * file with another id is no store, whatever tables it has. */
 enum { APPLICATION_ID = 0x73656c76 };
 
 #define COLUMN_NAME(position, name, type)       "," name
@@ -11,7 +11,7 @@ enum { APPLICATION_ID = 0x73656c76 };
 #define COLUMN_UPDATE(position, name, type)     "," name "=excluded." name
 #define COLUMN_DEFINITION(position, name, type) "," name " " type
 
-/* Of all columns but a table's first. */
+/* All columns but the first of a table. */
 #define VOLUME_NAMES       VOLUME_COLUMNS(COLUMN_NAME)
 #define VOLUME_PARAMETERS  VOLUME_COLUMNS(COLUMN_PARAMETER)
 #define VOLUME_UPDATES     VOLUME_COLUMNS(COLUMN_UPDATE)
@@ -44,7 +44,7 @@ static const char tables[] =
         "CREATE INDEX holder_volume ON holder (volume);"
         "CREATE TABLE meta (key TEXT PRIMARY KEY,value TEXT NOT NULL) STRICT;";
 
-/* The first one makes version 1 version 2. */
+/* The first step leads from version 1 to version 2. */
 static const char *const steps[] = {};
 
 const Schema store_schema = { .tables = tables, .steps = steps, .n_steps = ELEMENTSOF(steps) };
@@ -169,7 +169,7 @@ static int take_steps(const Schema *s, sqlite3 *db, int version) {
         return 0;
 }
 
-/* Closing the file without COMMIT rolls back. */
+/* If the file is closed without COMMIT, SQLite rolls back. */
 int schema_update(const Schema *s, sqlite3 *db, int version) {
         _cleanup_free_ char *end = NULL;
         int r;
@@ -271,8 +271,8 @@ int changes_execute(const Changes *all, sqlite3_stmt *const statements[STATEMENT
 
                 if (c->incomplete)
                         return -ENOMEM;
-                /* SQLite counts parameters from 1. One that lacks memory fails when the statement is
-                 * executed. */
+                /* SQLite counts parameters from 1. If binding fails for lack of memory, executing the
+                 * statement fails. */
                 for (int i = 0; i < sqlite3_bind_parameter_count(st); i++) {
                         const Value *v = &c->values[i];
 

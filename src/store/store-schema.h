@@ -11,12 +11,12 @@
 
 /* The tables of the file, all SQL, and the changes that one thread records and another one writes.
  *
- * No release has written a file yet: until 0.1.0 is tagged the tables change in place, and stay version 1.
- * From then on a change adds its columns here, for new files, and a step to store_schema, which gives them
- * to files of the version before. */
+ * No release has written a file yet: until 0.1.0 is tagged the tables change in place, as version 1. Later a
+ * change adds columns here, for new files, and a step to store_schema, which adds the columns to files of the
+ * previous version. */
 
-/* Each column once: its position in a row, its name, its type. The first column of a table is not in its
- * list. store-rows.c says what a column holds: by a row in a table of fields, if it is a member as it is. */
+/* Each column once: its position in a row, its name, its type. The list omits the first column of the table.
+ * store-rows.c defines the contents of a column: in a table of fields, if the column is a plain member. */
 #define VOLUME_COLUMNS(X)                                                    \
         X(VOLUME_SOURCE, "source", "TEXT NOT NULL")                          \
         X(VOLUME_FS_TYPE, "fs_type", "TEXT NOT NULL")                        \
@@ -60,14 +60,13 @@ enum { VOLUME_ID, VOLUME_COLUMNS(COLUMN_POSITION) };
 enum { HOLDER_VOLUME, HOLDER_COLUMNS(COLUMN_POSITION) };
 enum { META_KEY, META_VALUE };
 
-/* At least as many as any statement has parameters. */
+/* At least the number of parameters of any statement. */
 enum { COLUMNS_MAX = 32 };
 #define COLUMN_COUNT(position, name, type) +1
 static_assert(1 VOLUME_COLUMNS(COLUMN_COUNT) <= COLUMNS_MAX && 1 HOLDER_COLUMNS(COLUMN_COUNT) <= COLUMNS_MAX,
               "too many columns");
 
-/* A statement that puts a row has its columns as parameters; all others have the key of the rows they are
- * about. */
+/* A statement that puts a row has the columns as parameters. All others have the key of their rows. */
 typedef enum Statement {
         BEGIN,
         COMMIT,
@@ -83,9 +82,10 @@ typedef enum Statement {
         STATEMENTS,
 } Statement;
 
-/* Returns 1 if there is another row, 0 if not, or a negative errno. _cleanup_statement_ ends it. */
+/* Returns 1 if there is another row, 0 if not, or a negative errno. _cleanup_statement_ resets the
+ * statement. */
 int statement_step(sqlite3_stmt *st) _warn_unused_;
-/* Runs a statement and ends it; a row is of no interest. Returns 0 or a negative errno. */
+/* Runs a statement and resets it, ignoring rows. Returns 0 or a negative errno. */
 int statement_execute(sqlite3_stmt *statement);
 
 static inline void statement_resetp(sqlite3_stmt **st) {
@@ -96,39 +96,38 @@ static inline void statement_resetp(sqlite3_stmt **st) {
 }
 #define _cleanup_statement_ _cleanup_(statement_resetp)
 
-/* A result code of SQLite as 0 or a negative errno: the one that the kernel gave, if it was that. */
+/* Converts a result code of SQLite to 0 or a negative errno; if a system call has failed, its errno. */
 int schema_errno(sqlite3 *db, int rc);
 int schema_execute(sqlite3 *db, const char *sql) _warn_unused_;
 
-/* The version of the tables, 0 for a file that is empty. Returns 0; -EPROTONOSUPPORT for a version newer
- * than the schema; -EUCLEAN if it is not a store; or another negative errno. */
+/* The version of the tables, 0 for an empty file. Returns 0; -EPROTONOSUPPORT for a version newer than the
+ * schema; -EUCLEAN if the file is no store; or another negative errno. */
 int schema_get_version(const Schema *s, sqlite3 *db, int *ret) _warn_unused_;
-/* Whether a file of that version, which is not empty, has to be migrated. */
+/* Whether the file has an older version than the schema, and is not empty. */
 bool schema_is_newer(const Schema *s, int version);
-/* Makes the tables of an empty file, or migrates those of an older version: all of it, or nothing once the
- * file is closed. Returns 0 or a negative errno. */
+/* Creates the tables of an empty file, or migrates those of an older version. After an error, closing the
+ * file undoes all of it. Returns 0 or a negative errno. */
 int schema_update(const Schema *s, sqlite3 *db, int version) _warn_unused_;
 int schema_prepare_statement(sqlite3 *db, Statement id, sqlite3_stmt **ret) _warn_unused_;
 
 /* A statement that changes something, with the values of its parameters. */
 typedef struct Change Change;
 
-/* In the order in which they were made. */
+/* Changes in the order in which they were made. */
 typedef struct Changes {
         Change *first, *last;
-        bool incomplete; /* there was no memory for one of them */
+        bool incomplete; /* there was no memory for a change */
 } Changes;
 
-/* Appends a change to the row with the key, its first column, whose other parameters are NULL. Returns NULL
- * without memory, which is remembered. */
+/* Appends a change of the row with this key (its first column); the other parameters are NULL. Returns NULL
+ * if out of memory; changes_execute() then fails. */
 Change *changes_append(Changes *all, Statement statement, const char *key);
 void changes_done(Changes *all);
 
-/* Set the parameter that belongs to a column; the text is copied, and may be NULL. */
+/* Set the parameter for a column. The text is copied, and may be NULL. */
 void change_set_text(Change *c, int column, const char *text);
 void change_set_number(Change *c, int column, uint64_t number);
 
-/* Executes them in their order with the prepared statements, one of which is each change's. Returns 0;
- * -ENOMEM if one of them is incomplete; or another negative errno. What has been executed before a failure
- * stays, in the open transaction. */
+/* Executes the changes in their order, with the prepared statements. Returns 0; -ENOMEM if a change is
+ * incomplete; or another negative errno. Changes executed before an error stay in the open transaction. */
 int changes_execute(const Changes *all, sqlite3_stmt *const statements[STATEMENTS]) _warn_unused_;

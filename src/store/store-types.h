@@ -3,18 +3,18 @@
 
 #include <stddef.h>
 
-/* The types that the functions of the store take and return. */
+/* The types of the store's functions. */
 
-/* The tables of a file. A version is the number of steps that have led to it, counted from 1. */
+/* The tables of a file. A version is the number of steps that have led to it, plus 1. */
 typedef struct Schema {
-        const char *tables;       /* SQL that makes them in an empty file */
-        const char *const *steps; /* SQL each: from version 1 to 2, and so on */
+        const char *tables;       /* SQL that creates the tables in an empty file */
+        const char *const *steps; /* SQL for each step: from version 1 to 2, and so on */
         size_t n_steps;
 } Schema;
 
-/* That of this code. */
+/* The schema of this code. */
 extern const Schema store_schema;
 
-/* Called for a row that can't be read: of a volume, or of the holder at a target, otherwise "". Both are
- * any bytes. */
+/* Called for a row that can't be read. volume: the row's volume; target: the holder's target, "" for a row of
+ * a volume. Both may contain any bytes. */
 typedef void (*StoreSkipped)(void *userdata, const char *volume, const char *target);

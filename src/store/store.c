@@ -6,7 +6,7 @@
 #include "store/store-rows.h"
 #include "store/store.h"
 
-/* The changes that are handed over to the thread, and then their outcome. */
+/* The changes that the thread writes, and then the result. */
 typedef struct Transaction {
         bool anew;
         Changes everything, changes;
@@ -17,16 +17,16 @@ typedef struct Transaction {
 
 /* The thread writes while the owner goes on: one transaction at a time. */
 struct Store {
-        StoreFile file; /* once it is open, of the thread alone while a transaction is queued */
+        StoreFile file; /* only the thread uses it while a transaction is queued */
         Changes changes;
         int error;               /* negative once failed */
-        bool handed_over;        /* a transaction is under way, until it is called back */
-        Transaction transaction; /* likewise of the thread while it is queued */
+        bool handed_over;        /* a transaction was handed over and its callback is due */
+        Transaction transaction; /* only the thread uses it while it is queued */
         pthread_t thread;
-        int fd; /* readable when the transaction is written; -EBADF: there is no thread */
+        int fd; /* readable when the transaction is written; -EBADF: no thread */
         pthread_mutex_t lock;
-        pthread_cond_t changed;     /* one of these: */
-        bool queued, written, stop; /* the transaction is to be written; it was; the thread is to end */
+        pthread_cond_t changed;     /* one of these has changed: */
+        bool queued, written, stop; /* transaction to be written; transaction written; thread to end */
 };
 
 static void *run_store_thread(void *userdata) {
@@ -52,7 +52,7 @@ static void *run_store_thread(void *userdata) {
         return NULL;
 }
 
-/* Signals are for the owner. */
+/* Blocks all signals in the thread: the owner handles them. */
 static int start_thread(Store *s) {
         _cleanup_close_ int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         sigset_t all, before;
