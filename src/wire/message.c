@@ -24,12 +24,12 @@ bool message_volume_is_good(const char *s) {
         return isempty(s) || volume_id_validate(s, &ignored) == 0;
 }
 
-/* sd-bus returns 0 at the end of a container, where there ought to be something. */
+/* sd-bus returns 0 at the end of a container, where a value is expected. */
 static int expect_value(int r) {
         return r == 0 ? -EBADMSG : r < 0 ? r : 0;
 }
 
-/* A signature without its parentheses, on the stack. */
+/* The signature without its parentheses, on the stack. */
 #define contents_of(type) strndupa((type)->signature + 1, strlen((type)->signature) - 2)
 
 static int append_string(sd_bus_message *m, const char *s) {
@@ -134,7 +134,7 @@ int message_read_strv(sd_bus_message *m, size_t max, char ***ret) {
         return 0;
 }
 
-/* In the message it is a string, in the struct a text, a word or a fingerprint. */
+/* The message has a string, the struct a text, a word or a fingerprint. */
 static int read_string(sd_bus_message *m, const MessageField *f, void *member) {
         const char *s;
         int r;
@@ -172,7 +172,7 @@ static int read_strv(sd_bus_message *m, const MessageField *f, char ***ret) {
 
 static int read_struct(sd_bus_message *m, const MessageType *type, void *object);
 
-/* Elements that were read before a failure are the caller's to release, as those of read_struct() are. */
+/* After an error the caller releases the elements read before, as for read_struct(). */
 static int read_array(sd_bus_message *m, const MessageField *f, char *object) {
         size_t *n = (size_t *) (object + f->count_offset), size = f->type->size;
         char **list = (char **) (object + f->offset);
@@ -184,8 +184,8 @@ static int read_array(sd_bus_message *m, const MessageField *f, char *object) {
         while ((r = sd_bus_message_at_end(m, false)) == 0) {
                 if (*n >= f->max)
                         return -EBADMSG;
-                /* The list is doubled when it is full, at 0 or a power of two: the other end decides how
-                 * long it gets. */
+                /* The list is doubled when n is 0 or a power of two: the other process decides on the
+                 * length. */
                 if ((*n & (*n - 1)) == 0) {
                         char *grown = reallocarray(*list, *n == 0 ? 1 : 2 * *n, size);
 
@@ -200,7 +200,7 @@ static int read_array(sd_bus_message *m, const MessageField *f, char *object) {
         return r < 0 ? r : sd_bus_message_exit_container(m);
 }
 
-/* object is all 0. What was read before a failure is the caller's to release. */
+/* object is all 0. After an error the caller releases the members read before. */
 static int read_struct(sd_bus_message *m, const MessageType *type, void *object) {
         int r, value;
 

@@ -7,26 +7,26 @@
 #include "basic/string-util.h"
 #include "model/mark.h"
 
-/* The engine of the wire. A struct that one process sends to the other has a table of its members, by which
- * it is appended to a message, read from one, and released; nothing else says which members it has.
+/* The engine of the messages. For each struct that one process sends to the other, a table lists its members.
+ * The functions here append the struct to a message, read it, and release it by this table alone.
  *
- * Neither end trusts the other. Append: strings that are not UTF-8, which D-Bus can't carry, are escaped;
- * NULL is "". Read: -EBADMSG is a word that stands for nothing, a string or number that its field refuses,
- * more elements than are ever sent, or members that don't go together. Memory and time are bounded by the
- * length of the message.
+ * Neither process trusts the other. Append: strings that are not UTF-8, which D-Bus can't carry, are escaped;
+ * NULL becomes "". Read: -EBADMSG is an unknown word, a string or number that its field refuses, more
+ * elements than are ever sent, or members that contradict each other. The length of the message limits memory
+ * and time.
  *
- * The signature is written beside the struct, as the vtables of sd-bus need a constant. sd-bus compares each
- * value that is appended or read with it, so a table that differs from its signature fails at once
+ * The signature is written next to the struct, because sd-bus vtables need a constant. sd-bus compares each
+ * value with the signature, so a table that differs from its signature fails at once
  * (tests/unit/test-wire.c). */
 
-/* The kinds of fields. If the D-Bus value is the member as it is, the kind is the D-Bus type. */
+/* The kinds of fields. If the member is the plain D-Bus value, the kind is the D-Bus type. */
 typedef enum FieldKind {
         KIND_BOOL = SD_BUS_TYPE_BOOLEAN,
         KIND_INT = SD_BUS_TYPE_INT32,
         KIND_U32 = SD_BUS_TYPE_UINT32,
         KIND_U64 = SD_BUS_TYPE_UINT64,
         KIND_TEXT = SD_BUS_TYPE_STRING,
-        KIND_WORD = 'W',        /* of an enum, as a string */
+        KIND_WORD = 'W',        /* enum, as a string */
         KIND_FINGERPRINT = 'F', /* as a string */
         KIND_STRV = 'S',
         KIND_STRUCT = SD_BUS_TYPE_STRUCT,
@@ -36,7 +36,7 @@ typedef enum FieldKind {
 typedef struct MessageField {
         FieldKind kind;
         bool or_null;                   /* TEXT: "" is read as NULL */
-        size_t offset, count_offset;    /* the latter of ARRAY: a size_t */
+        size_t offset, count_offset;    /* count_offset: of the ARRAY's size_t */
         size_t max;                     /* STRV, ARRAY: elements */
         int least, most;                /* INT */
         bool (*is_good)(const char *s); /* TEXT, STRV; NULL: any text is */
@@ -49,32 +49,32 @@ typedef struct MessageType {
         size_t size;
         const MessageField *fields;
         size_t n_fields;
-        /* Whether the members that were read go together; NULL: in any way. */
+        /* Whether the members that were read agree; NULL: no check. */
         bool (*is_good)(const void *object);
-        /* Takes what means nothing from a shallow copy, which is appended in the place of the struct; may be
+        /* Clears meaningless members in a shallow copy, which is appended instead of the struct; may be
          * NULL. */
         void (*tidy)(void *copy);
 } MessageType;
 
 /* Returns 0 or a negative errno. */
 int message_append(sd_bus_message *m, const MessageType *type, const void *object) _warn_unused_;
-/* *ret is overwritten, not released, and untouched on failure. Members that are not on the wire are 0.
- * Returns 0 or a negative errno. */
+/* Overwrites *ret without releasing it; *ret is untouched after an error. Members that are not in the message
+ * are 0. Returns 0 or a negative errno. */
 int message_read(sd_bus_message *m, const MessageType *type, void *ret) _warn_unused_;
-/* A string array of max elements at most. Beyond that nothing is read, and the result is -E2BIG: a message
- * has room for millions, and sd_bus_message_read_strv() takes the square of their number. *ret is untouched
- * on failure. */
+/* Reads a string array of at most max elements. A longer array is -E2BIG: a message may carry millions of
+ * strings, and the time of sd_bus_message_read_strv() grows with the square of their number. *ret is
+ * untouched after an error. */
 int message_read_strv(sd_bus_message *m, size_t max, char ***ret) _warn_unused_;
-/* Releases what the members own; all of *object becomes 0. */
+/* Releases the contents of the members and sets *object to 0. */
 void message_done(const MessageType *type, void *object);
 
-/* Conditions on a string: one line that may go on to users and logs; a canonical context, or ""; a volume's
- * id, or "". */
+/* Checks of strings: one line without control characters, for users and logs; a canonical context, or ""; a
+ * volume's id, or "". */
 bool message_line_is_good(const char *s) _pure_;
 bool message_context_is_good(const char *s);
 bool message_volume_is_good(const char *s);
 
-/* The fields of a table. What the member is in C is checked by the compiler. */
+/* The fields of a table. The compiler checks the C type of the member. */
 
 #define MEMBER_OF(Struct, member, Type) offsetof(Struct, member) + _Generic(&((Struct *) NULL)->member, Type * : 0)
 
@@ -106,14 +106,14 @@ bool message_volume_is_good(const char *s);
 
 #define FIELD_FINGERPRINT(Struct, member) \
         { .kind = KIND_FINGERPRINT, .offset = MEMBER_OF(Struct, member, Fingerprint) }
-/* name: of DECLARE_STRING_TABLE(). */
+/* name: as in DECLARE_STRING_TABLE(). */
 #define FIELD_WORD(Struct, member, name)                                                                    \
         {                                                                                                   \
                 .kind = KIND_WORD, .offset = offsetof(Struct, member),                                      \
                 .words = _Generic(name##_to_string, const char *(*) (__typeof__(((Struct *) NULL)->member)) \
                                   : &name##_words)                                                          \
         }
-/* name: of DECLARE_MESSAGE(). */
+/* name: as in DECLARE_MESSAGE(). */
 #define FIELD_STRUCT(Struct, member, name)                                           \
         {                                                                            \
                 .kind = KIND_STRUCT, .offset = offsetof(Struct, member),             \
@@ -127,7 +127,7 @@ bool message_volume_is_good(const char *s);
         }
 #define MESSAGE_TYPE_OF(name, Type) _Generic(name##_append, int (*)(sd_bus_message *, const Type *) : &name##_type)
 
-/* NAME_type, of which the fields are NAME_fields; what else it has is in the last arguments. */
+/* Defines NAME_type with the fields NAME_fields. The last arguments are its other members. */
 #define DEFINE_MESSAGE(Type, name, type_signature, ...)                          \
         const MessageType name##_type = { .signature = type_signature,           \
                                           .size = sizeof(Type),                  \
@@ -135,8 +135,7 @@ bool message_volume_is_good(const char *s);
                                           .n_fields = ELEMENTSOF(name##_fields), \
                                           __VA_ARGS__ }
 
-/* The functions above for a struct of this type only: NAME_append(), NAME_read(), and NAME_done() where model
- * has none. */
+/* The functions above for one struct: NAME_append(), NAME_read(), and NAME_done() unless model has it. */
 #define DECLARE_MESSAGE_OF_MODEL(Type, name)                                                            \
         extern const MessageType name##_type;                                                           \
         static inline _unused_ _warn_unused_ int name##_append(sd_bus_message *m, const Type *object) { \

@@ -11,7 +11,7 @@ static const char *const plan_verdict_table[PLAN_VERDICTS] = {
 };
 DEFINE_STRING_TABLE(plan_verdict, PlanVerdict);
 
-/* The options are those of the request and those that the configuration adds. */
+/* The options of the request, and those that the configuration adds. */
 enum { RELIANCES_MAX = 16 * 1024, PLAN_OPTIONS_MAX = 1024 };
 
 static const MessageField node_fields[] = {
@@ -52,7 +52,7 @@ static const MessageField observed_fields[] = {
 };
 DEFINE_MESSAGE(Observed, observed, OBSERVED_TYPE);
 
-/* A context and a gid say something only beside a state that speaks of them. */
+/* Context and gid have no meaning while the state is unknown. */
 static void mark_tidy(void *copy) {
         Mark *m = copy;
 
@@ -62,7 +62,7 @@ static void mark_tidy(void *copy) {
                 m->gid = 0;
 }
 
-/* Without a mark nothing is said of labels and group. */
+/* Without a mark, labels and group are unknown. */
 static bool mark_is_good(const void *object) {
         const Mark *m = object;
 
@@ -199,7 +199,7 @@ static const MessageField mount_changes_fields[] = {
 };
 DEFINE_MESSAGE(MountChanges, mount_changes, MOUNT_CHANGES_TYPE);
 
-/* A group that is shown is one that files have. */
+/* Either both groups are set or none. */
 static bool files_decision_is_good(const void *object) {
         const FilesDecision *d = object;
 

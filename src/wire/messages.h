@@ -7,8 +7,8 @@
 #include "model/request.h"
 #include "wire/message.h"
 
-/* The messages between the two processes, as structs that wire/message.h appends and reads. A new member is
- * a line in the struct, a letter in the signature, and a line in the table in messages.c. */
+/* The messages between the two processes, as structs that wire/message.h appends and reads. A new member
+ * needs a line in the struct, a letter in the signature, and a line in the table in messages.c. */
 
 #define NODE_TYPE "(bbbs)"
 DECLARE_MESSAGE_OF_MODEL(Node, node);
@@ -34,7 +34,7 @@ DECLARE_MESSAGE(WalkIssue, walk_issue);
 #define WALK_RESULT_TYPE "(" WALK_COUNTS_TYPE "a" WALK_ISSUE_TYPE "as)"
 DECLARE_MESSAGE_OF_MODEL(WalkResult, walk_result);
 
-/* A mount of this boot. The kernel gives an id to another mount once it is free. */
+/* A mount of this boot. The kernel reuses mount ids. */
 typedef struct MountIdentity {
         uint64_t id;
         char *device; /* of the superblock, "major:minor" */
@@ -43,7 +43,7 @@ typedef struct MountIdentity {
 #define MOUNT_IDENTITY_TYPE "(ts)"
 DECLARE_MESSAGE(MountIdentity, mount_identity);
 
-/* Each call begins with it, for messages and the journal: whose records the child's are. */
+/* Begins each call: volume and job, for messages and the journal entries of the child. */
 typedef struct CallOrigin {
         char *volume;
         uint64_t job;
@@ -54,9 +54,9 @@ DECLARE_MESSAGE(CallOrigin, call_origin);
 
 typedef struct MountCall {
         CallOrigin origin;
-        char *source, *fs_type; /* type "": find it out */
+        char *source, *fs_type; /* fs_type "": to be detected */
         char *target;
-        MountIdentity expected; /* the mount that is at the target already if this repeats a request; id 0: none */
+        MountIdentity expected; /* mount at the target, if this repeats a request; id 0: none */
 } MountCall;
 
 #define MOUNT_CALL_TYPE "(" CALL_ORIGIN_TYPE "sss" MOUNT_IDENTITY_TYPE ")"
@@ -70,10 +70,10 @@ typedef struct AdoptCall {
 #define ADOPT_CALL_TYPE "(" CALL_ORIGIN_TYPE "s)"
 DECLARE_MESSAGE(AdoptCall, adopt_call);
 
-/* Of a volume that is mounted the target of one of its mounts, of one that isn't what it was mounted from. */
+/* For a mounted volume, the target of one of its mounts; otherwise the source and type that it had. */
 typedef struct ChangeCall {
         CallOrigin origin;
-        char *target; /* "": it has to be staged */
+        char *target; /* "": the volume has to be staged */
         char *source, *fs_type;
 } ChangeCall;
 
@@ -82,14 +82,14 @@ DECLARE_MESSAGE(ChangeCall, change_call);
 
 typedef struct VerifyCall {
         CallOrigin origin;
-        char *path;     /* a directory or file beneath the roots, mounted or not */
-        char *expected; /* context; "": labels don't matter */
+        char *path;     /* a directory or file beneath TargetRoots=, mounted or not */
+        char *expected; /* context; "": labels are not compared */
         VerifyDepth depth;
-        gid_t gid; /* expected, as the mount shows it, with the modes of writers; not with depth root; GID_NONE: groups don't
-                    * matter */
-        uint64_t entries_per_sec; /* at most; 0: no limit */
-        /* The holder's mount that the path is, or is beneath, whose mark is reset where it is found to
-         * claim too much. */
+        /* Expected, as the mount shows it; also compares modes with those of writers. Not with depth root.
+         * GID_NONE: groups are not compared. */
+        gid_t gid;
+        uint64_t entries_per_sec; /* limit; 0: none */
+        /* The holder's mount at or above the path. The worker resets its mark if the mark is wrong. */
         char *mount_target; /* "": none */
         MountIdentity mount;
 } VerifyCall;
@@ -98,11 +98,11 @@ typedef struct VerifyCall {
 DECLARE_MESSAGE(VerifyCall, verify_call);
 
 typedef struct VerifyResult {
-        bool matches; /* in canonical form, all that was compared */
+        bool matches; /* everything that was compared, in canonical form */
         char *actual; /* label of the path itself, canonical; "": none */
         WalkResult walk;
-        MarkChange reset; /* what the mark claimed wrongly */
-        char *not_reset;  /* why it could not be reset, if it had to be; "" */
+        MarkChange reset; /* the wrong parts of the mark */
+        char *not_reset;  /* why the mark could not be reset; "": it was, or was right */
 } VerifyResult;
 
 #define VERIFY_RESULT_TYPE "(bs" WALK_RESULT_TYPE "ss)"
@@ -111,38 +111,40 @@ DECLARE_MESSAGE(VerifyResult, verify_result);
 typedef struct UnmountCall {
         CallOrigin origin;
         char *target;
-        MountIdentity identity; /* id 0: none is expected there */
-        char *source, *fs_type; /* of which the fingerprint is to be kept when it is gone; source "": of none */
+        MountIdentity identity; /* of the mount to unmount; id 0: none is expected */
+        /* To read the fingerprint from after the last unmount; source "": no fingerprint. */
+        char *source, *fs_type;
 } UnmountCall;
 
 #define UNMOUNT_CALL_TYPE "(" CALL_ORIGIN_TYPE "s" MOUNT_IDENTITY_TYPE "ss)"
 DECLARE_MESSAGE(UnmountCall, unmount_call);
 
 typedef struct UnmountResult {
-        bool unmounted;          /* whether it was there */
-        Fingerprint fingerprint; /* of the file system, if that was the last mount of it and it was asked for */
+        bool unmounted; /* there was a mount */
+        /* The file system's fingerprint, if this was its last mount and the call named a source. */
+        Fingerprint fingerprint;
 } UnmountResult;
 
 #define UNMOUNT_RESULT_TYPE "(bs)"
 DECLARE_MESSAGE(UnmountResult, unmount_result);
 
-/* A child that is at work for a process that is gone, or another one. */
+/* A child that still runs for another process, perhaps for one that is gone. */
 typedef struct OrphanNote {
         pid_t pid;
-        char *operation; /* its method */
-        char *volume;    /* "": see what is recorded for the target */
+        char *operation; /* the worker's method */
+        char *volume;    /* "": the volume recorded at the target */
         char *target;    /* "": none */
 } OrphanNote;
 
 #define ORPHAN_NOTE_TYPE "(isss)"
 DECLARE_MESSAGE(OrphanNote, orphan_note);
 
-/* The state when a watch begins. */
+/* The present state when a watch begins. */
 typedef struct Watched {
         OrphanNote *orphans;
         size_t n_orphans;
         Node node;
-        MountFact *mounts; /* beneath the target roots */
+        MountFact *mounts; /* beneath TargetRoots= */
         size_t n_mounts;
 } Watched;
 
@@ -150,7 +152,7 @@ typedef struct Watched {
 DECLARE_MESSAGE(Watched, watched);
 
 typedef struct MountChanges {
-        MountFact *came; /* or are something else now */
+        MountFact *came; /* new or changed */
         size_t n_came;
         MountIdentity *went;
         size_t n_went;
@@ -165,11 +167,11 @@ DECLARE_MESSAGE(FilesDecision, files_decision);
 typedef struct PlanQuestion {
         Node node;
         Observed observed;
-        int seclabel; /* what the mount shows: 0, 1; -1: there is none yet */
-        bool mounted; /* Adopt, and Change of what is mounted: outcome says what is there */
+        int seclabel; /* whether the mount keeps labels: 0, 1; -1: no mount yet */
+        bool mounted; /* Adopt, or Change of a mounted volume: outcome describes the mount */
         MountOutcome outcome;
-        /* Asked once more: the walk that is needed would take a group from others (PlanAnswer.reliances).
-         * Otherwise nothing. */
+        /* Set in a second question: the walk that is needed would take a group from others
+         * (PlanAnswer.reliances). */
         FilesDecision files;
         char *root; /* of the mount, within its file system */
 } PlanQuestion;
@@ -185,29 +187,32 @@ DECLARE_MESSAGE(Reliance, reliance);
 
 typedef enum PlanVerdict {
         PLAN_GO,
-        PLAN_LOOK, /* for the mounts of the superblock, and ask again */
-        PLAN_WAIT, /* for a place in line; a new child will look anew */
-        PLAN_STOP, /* refused, or only asked; selvold knows why */
+        PLAN_LOOK, /* look for the mounts of the superblock, and ask again */
+        PLAN_WAIT, /* the job has to wait; a new child will look again */
+        PLAN_STOP, /* refused, or only a plan; selvold knows the reason */
         PLAN_VERDICTS,
 } PlanVerdict;
 DECLARE_STRING_TABLE(plan_verdict, PlanVerdict);
 
-/* With a verdict other than PLAN_GO all else is empty. */
+/* With a verdict other than PLAN_GO all other members are empty. */
 typedef struct PlanAnswer {
         PlanVerdict verdict;
-        int seclabel;         /* what the answer supposes the mount to show: 0, 1; -1: no matter */
-        char *context;        /* of context=; "": mount without */
+        int seclabel;         /* assumption whether the mount keeps labels: 0, 1; -1: either */
+        char *context;        /* of the option context=; "": mount without it */
         char **mount_options; /* without context=, nosuid, nodev, ro */
         bool read_only;
-        char *share_target; /* mount by cloning the mount at this target, which has the id; "": mount the source. Change: the
-                             * mount to work through */
+        /* Clone the mount at this target, which has share_id; "": mount the source. For Change: the mount to
+         * work through. */
+        char *share_target;
         uint64_t share_id;
-        MarkChange change; /* what the mount, and those of others, may do to labels: in the mark before it is seen */
+        /* Effect of this mount, and of others, on labels; the worker writes it to the mark before the mount
+         * is visible. */
+        MarkChange change;
         FilesWanted files;
         Reliance *reliances;
         size_t n_reliances;
-        uint64_t entries_per_sec; /* of a walk, at most; 0: no limit */
-        Witness witness;          /* of the mark */
+        uint64_t entries_per_sec; /* limit of a walk; 0: none */
+        Witness witness;          /* for trusting the mark */
 } PlanAnswer;
 
 #define PLAN_ANSWER_INIT ((PlanAnswer){ .seclabel = -1, .files = FILES_WANTED_INIT })
@@ -217,7 +222,7 @@ DECLARE_MESSAGE(PlanAnswer, plan_answer);
 
 typedef struct ReadyNote {
         MountIdentity identity;
-        gid_t gid, disk_gid;     /* that files show, and have; GID_NONE: no group was asked for */
+        gid_t gid, disk_gid;     /* group that files show, and have; GID_NONE: no group was asked for */
         Fingerprint fingerprint; /* as in OperationResult */
         Mark mark;               /* on the volume now */
 } ReadyNote;
@@ -226,25 +231,28 @@ typedef struct ReadyNote {
 DECLARE_MESSAGE(ReadyNote, ready_note);
 
 typedef struct WalkNote {
-        Mark mark; /* on the volume now, where it says that the walk has begun */
+        /* The mark on the volume now, which says that the walk has begun. */
+        Mark mark;
         FilesDecision files;
 } WalkNote;
 
 #define WALK_NOTE_TYPE "(" MARK_TYPE FILES_DECISION_TYPE ")"
 DECLARE_MESSAGE(WalkNote, walk_note);
 
-/* What Mount, Adopt and Change end with. */
+/* The result of Mount, Adopt and Change. */
 typedef struct OperationResult {
-        bool repeated; /* Mount: what was expected is there, and nothing was done */
+        bool repeated; /* Mount: the expected mount was there, and nothing was done */
         MountOutcome outcome;
-        Mark mark;           /* as it is now */
+        Mark mark;           /* on the volume now */
         FilesDecision files; /* what was done */
-        char *detail;        /* of the ownership's reason, for people; "" */
+        char *detail;        /* adds to the reason of the ownership, for people; "" */
         bool walked;
-        /* To be kept of the volume: FINGERPRINT_MOUNTED; after Change of what is not mounted, that of the
-         * file system; not known: the mark is not believed, or keeps it itself. */
+        /* For the volume's record: FINGERPRINT_MOUNTED; after Change of an unmounted volume, the fingerprint
+         * of the file system; not known: the next mount does not trust the mark, or the mark itself has the
+         * fingerprint. */
         Fingerprint fingerprint;
-        WalkResult walk; /* counts.failed > 0: some entries could not be changed; a mount was not published then */
+        /* If counts.failed > 0, some entries could not be changed, and a mount was not published. */
+        WalkResult walk;
 } OperationResult;
 
 #define OPERATION_RESULT_TYPE "(b" MOUNT_OUTCOME_TYPE MARK_TYPE FILES_DECISION_TYPE "sbs" WALK_RESULT_TYPE ")"

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The names of the D-Bus API, for those who offer it and those who call it. Described in org.selvol1(5). */
+/* The names of the D-Bus API, for selvold and its callers. See org.selvol1(5). */
 
 #define BUS_NAME "org.selvol1"
 
 #define MANAGER_PATH      "/org/selvol1"
 #define MANAGER_INTERFACE "org.selvol1.Manager"
 
-/* Objects have one more element: a volume its id in sd_bus_path_encode()'s form, a job its number. */
+/* Objects have one more element: the id of a volume, encoded by sd_bus_path_encode(), or the number of a
+ * job. */
 #define VOLUME_PREFIX    "/org/selvol1/volume"
 #define VOLUME_INTERFACE "org.selvol1.Volume"
 #define JOB_PREFIX       "/org/selvol1/job"

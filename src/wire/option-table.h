@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The options that callers pass to methods, in their last argument a{sv}: each of them once, for selvold,
- * which reads them, and for selvolctl, which offers them on the command line. */
+/* The options of methods, passed in their last argument a{sv}. selvold reads them by this table, and
+ * selvolctl offers them on the command line. */
 
-/* The methods that take options; values are bits of a set. */
+/* The methods that take options, as bits of a set. */
 typedef enum RequestMethod {
         METHOD_MOUNT = 1 << 0, /* MountVolume and PlanVolume */
         METHOD_ADOPT = 1 << 1,
@@ -44,16 +44,16 @@ typedef enum RequestOptionId {
 } RequestOptionId;
 
 typedef struct RequestOption {
-        const char *name;        /* on D-Bus; a time ends in USec */
-        const char *type;        /* D-Bus signature: s, b, t, as; u is a group */
-        unsigned int methods;    /* that take it: RequestMethod */
+        const char *name;        /* on D-Bus; the name of a time ends in USec */
+        const char *type;        /* D-Bus signature: s, b, t, as; u: a group */
+        unsigned int methods;    /* RequestMethods that take the option */
         const char *long_name;   /* on the command line, without "--" */
-        const char *argument;    /* likewise, as help calls it; NULL: none, the option is true */
-        const char *description; /* help appends the values */
-        const char *values;      /* the words that it can be, separated by spaces; NULL: it is no word */
+        const char *argument;    /* its name in selvolctl's help; NULL: no argument, the option is true */
+        const char *description; /* selvolctl's help appends the values */
+        const char *values;      /* allowed words, separated by spaces; NULL: not a word */
 } RequestOption;
 
 extern const RequestOption request_options[REQUEST_OPTIONS];
 
-/* The option that a method takes by this name; NULL if it takes none. */
+/* The method's option with this name. NULL: none. */
 const RequestOption *request_option_find(const char *name, RequestMethod method);

@@ -67,7 +67,7 @@ int peer_prepare(sd_bus **ret) {
                 r = sd_id128_randomize(&id);
         if (r >= 0)
                 r = sd_bus_set_server(peer, 1, id);
-        /* The peer's uid was checked when it connected; there are no credentials to ask a bus for. */
+        /* The peer's uid was checked when it connected; there is no bus to ask for credentials. */
         if (r >= 0)
                 r = sd_bus_set_anonymous(peer, 1);
         if (r >= 0)

@@ -10,25 +10,27 @@
 
 /* selvold's end. event may be NULL. Returns 0 or a negative errno. */
 int peer_connect(const char *socket_path, sd_event *event, sd_bus **ret) _warn_unused_;
-/* Waits until the other end has answered for the first time, which sd_bus_call() does for 90 seconds whatever
- * its own time-out is. Returns 0, -ETIMEDOUT or another negative errno. */
+/* Waits for the first answer of the other end. sd_bus_call() would wait 90 seconds for it, whatever its own
+ * time-out is. Returns 0, -ETIMEDOUT or another negative errno. */
 int peer_wait(sd_bus *peer, uint64_t timeout_usec) _warn_unused_;
-/* The worker's end, to which objects are added; and its start on an accepted connection, whose peer has been
- * checked. Takes fd over, also on failure. Return 0 or a negative errno. */
+/* The worker's end: peer_prepare() makes it, the caller adds objects, and peer_accept() starts it on an
+ * accepted connection, whose peer has been checked. peer_accept() takes fd over, also after an error. Both
+ * return 0 or a negative errno. */
 int peer_prepare(sd_bus **ret) _warn_unused_;
 int peer_accept(sd_bus *peer, int fd) _warn_unused_;
 
-/* Half-closes: the worker's parent ends the child, and the connection's end says that it is gone. */
+/* Half-closes the connection: the worker's parent then ends the child, and the connection ends when the child
+ * is gone. */
 void peer_hang_up(sd_bus *peer);
-/* Closes and forgets, also from within a callback of the connection. Returns NULL. */
+/* Closes and frees the connection, also from one of its callbacks. Returns NULL. */
 sd_bus *peer_disconnect(sd_bus *peer);
 DEFINE_CLEANUP_FUNC(sd_bus *, peer_disconnect);
 
-/* The D-Bus error that a failure stands for. Returns what a method's handler returns then: negative. */
+/* Sets the D-Bus error of the failure. Returns a negative value for the method's handler to return. */
 int peer_error_set(sd_bus_error *error, const Failure *f);
-/* The failure that an error stands for: those of ours as they are, everything else WORKER_FAILED. Returns the
- * kind or -ENOMEM. */
+/* Converts an error to a failure: selvol's errors keep their kind, all others become WORKER_FAILED. Returns
+ * the kind or -ENOMEM. */
 int peer_error_read(const sd_bus_error *error, Failure *f);
-/* Whether an error reply is the operation's own verdict, after which nothing is left half done; a connection
- * that broke says nothing of the kind, and neither does WORKER_FAILED. */
+/* Whether the error is the operation's own result, after which nothing is half done. A broken connection and
+ * WORKER_FAILED are not. */
 bool peer_error_is_answer(const sd_bus_error *error);
