@@ -21,10 +21,10 @@
 typedef struct Options {
         const char *state_directory;
         const char *worker_socket;
-        const char *usr_config, *etc_config; /* NULL: the installed places */
-        uid_t trusted_uid;                   /* passes without polkit: root, but for tests */
+        const char *usr_config, *etc_config; /* NULL: the installed paths */
+        uid_t trusted_uid;                   /* the uid that passes without polkit: root, but for tests */
         unsigned polkit_timeout;             /* seconds, for tests; 0: the usual time */
-        bool check_config;                   /* and nothing else */
+        bool check_config;                   /* only check the configuration */
 } Options;
 
 /* The parts of selvold. */
@@ -49,7 +49,7 @@ static void options_print_help(void) {
                "  --version, --help\n");
 }
 
-/* Returns 0 to go on, 1 to end with success. */
+/* Returns 0 to go on, 1 to end with success, or a negative errno. */
 static int options_parse(int argc, char *argv[], Options *o) {
         static const struct option options[] = {
                 { "state-directory", required_argument, NULL, 's' },
@@ -133,8 +133,8 @@ static int on_sighup(sd_event_source *source, const struct signalfd_siginfo *si,
         return 0;
 }
 
-/* Loads configuration and state and connects to bus and worker. Returns 0, a negative errno, or
- * INVALID_OPTION for a mistake in the configuration; everything that went wrong has been logged. */
+/* Loads the configuration and the state, and connects to the bus and the worker. Returns 0, a negative errno,
+ * or INVALID_OPTION for an error in the configuration; all errors have been logged. */
 static int manager_setup(Manager *m) {
         int r;
 
@@ -166,13 +166,13 @@ static int manager_setup(Manager *m) {
         r = watch_start(m->state);
         if (r < 0)
                 return r;
-        /* A state that can't be written keeps nobody from looking and verifying: it has been logged, and
-         * calls that change something are refused until it can be. */
+        /* If the state can't be written, callers can still look and verify. The error has been logged, and
+         * calls that change something are refused until the state can be written again. */
         (void) commit_now(m->state);
         r = metrics_export_start(&m->metrics_export, m->api);
         if (r < 0)
                 return r;
-        /* The name comes last: whoever finds us finds the state loaded. */
+        /* The name comes last: callers that find selvold find the state loaded. */
         return api_own_name(m->api);
 }
 
@@ -183,8 +183,8 @@ static void manager_done(Manager *m) {
         sd_event_unref(m->event);
 }
 
-/* Returns 0 when told to end, what manager_setup() does, or a negative errno when selvold can't go on: the
- * bus has gone. */
+/* Returns 0 after a signal to end, the result of a failed manager_setup(), or a negative errno if selvold
+ * can't go on without the bus. */
 static int manager_run(const Options *o) {
         _cleanup_(manager_done) Manager m = { .options = o };
         int r;
@@ -205,8 +205,8 @@ int main(int argc, char *argv[]) {
         Options options = { .state_directory = getenv("STATE_DIRECTORY"), .worker_socket = WORKER_SOCKET };
         int r;
 
-        /* To give memory of a thread's own arena back glibc reads /proc/sys/vm, which is none of selvold's
-         * business. */
+        /* One arena: glibc would read /proc/sys/vm to give back the memory of a thread's arena, and selvold
+         * has no other need of /proc/sys. */
         (void) mallopt(M_ARENA_MAX, 1);
         log_set_level_from_environment();
         r = options_parse(argc, argv, &options);

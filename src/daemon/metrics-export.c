@@ -20,7 +20,7 @@ static int write_file(const char *path, const char *text) {
         fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
         if (fd < 0)
                 return -errno;
-        /* The collector runs as another user, whatever our umask. */
+        /* The collector runs as another user, whatever selvold's umask is. */
         r = fchmod(fd, 0644) < 0 ? -errno : 0;
         while (r >= 0 && *text) {
                 ssize_t n = write(fd, text, strlen(text));
@@ -37,7 +37,7 @@ static int write_file(const char *path, const char *text) {
         return r;
 }
 
-/* Said when it begins to fail, not every five seconds. */
+/* Logs an error when it begins, not every five seconds. */
 static void note_result(const MetricsExport *e, const char *path, int r) {
         State *s = e->api->state;
         const bool failed = s->textfile_failure;
@@ -69,8 +69,8 @@ static int on_export(sd_event_source *source, uint64_t usec, void *userdata) {
         return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
-/* By the clock: most counters move without anything else that could be waited for, and a file that gets old
- * is how its readers see that the service has gone. */
+/* Writes at fixed intervals: there is no event to wait for, and readers take an old file as "service
+ * gone". */
 int metrics_export_start(MetricsExport *e, const Api *api) {
         State *s = api->state;
 
