@@ -13,15 +13,15 @@
 #include "selvol-config.h"
 
 /* selvol-metrics answers GET and HEAD of /metrics with the file that selvold writes to MetricsTextfile=.
- * What a client can take is limited: CONNECTIONS_MAX of them are served at once, each for CONNECTION_SEC at
- * most, however busy it keeps itself, and with CONNECTION_MEMORY. Others wait for accept(2). */
+ * Clients are limited: CONNECTIONS_MAX at once, each for CONNECTION_SEC at most, even if it keeps sending,
+ * and with CONNECTION_MEMORY. Others wait for accept(2). */
 
 enum { TEXTFILE_AGE_SEC = 30, TEXTFILE_MAX = 4 << 20 };
 enum { CONNECTIONS_MAX = 32, CONNECTION_SEC = 10, CONNECTION_MEMORY = 16384, SWEEP_MSEC = 1000 };
 
 typedef struct Client {
         int fd;
-        uint64_t since_usec; /* CLOCK_MONOTONIC; 0: the place is free */
+        uint64_t since_usec; /* CLOCK_MONOTONIC; 0: a free slot */
 } Client;
 
 typedef struct MetricsServer {
@@ -36,7 +36,7 @@ static enum MHD_Result send_response(struct MHD_Connection *c, unsigned status, 
 
         if (!response)
                 return MHD_NO;
-        /* A client that stays connected between scrapes keeps a place that others may need. */
+        /* A client that stays connected between scrapes would keep a slot that others may need. */
         if (MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close") == MHD_YES &&
             MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type) == MHD_YES &&
             (status != MHD_HTTP_METHOD_NOT_ALLOWED ||
@@ -50,8 +50,8 @@ static enum MHD_Result send_error(struct MHD_Connection *c, unsigned status, con
         return send_response(c, status, "text/plain; charset=utf-8", text, strlen(text));
 }
 
-/* Returns 0, or a negative errno: -ESTALE if selvold has not written the file for TEXTFILE_AGE_SEC, -EFBIG
- * if it is larger than TEXTFILE_MAX. The text is the caller's. */
+/* Returns 0, or a negative errno: -ESTALE if selvold has not written the file for TEXTFILE_AGE_SEC, -EFBIG if
+ * the file is larger than TEXTFILE_MAX. The caller frees *ret. */
 static int read_textfile(const char *path, char **ret, size_t *ret_size) {
         _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
         _cleanup_free_ char *text = NULL;
@@ -108,8 +108,8 @@ static enum MHD_Result on_http_request(void *userdata, struct MHD_Connection *c,
         return send_response(c, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8", text, size);
 }
 
-/* When there is no place left. Who has just come may be Prometheus; who has been here longest has had the
- * time to ask. */
+/* If all slots are used, ends the oldest connection, which has had time to send its request; the new client
+ * may be Prometheus. */
 static void end_oldest(const MetricsServer *s) {
         const Client *oldest = &s->clients[0];
 
@@ -141,7 +141,7 @@ static void on_client(void *userdata, struct MHD_Connection *c, void **state,
                 }
 }
 
-/* libmicrohttpd ends a connection that is idle; one that sends a byte now and then it keeps. */
+/* libmicrohttpd ends an idle connection, but not one that sends a byte from time to time. */
 static void end_overdue(MetricsServer *s) {
         uint64_t now = now_monotonic_usec();
 
@@ -150,7 +150,7 @@ static void end_overdue(MetricsServer *s) {
                         (void) shutdown(s->clients[i].fd, SHUT_RDWR);
 }
 
-/* Returns a negative errno. */
+/* Returns a negative errno if the server fails. */
 static int serve_metrics(int fd, const char *path) {
         MetricsServer server = { .path = path };
         struct MHD_Daemon *daemon;
@@ -176,7 +176,7 @@ static int take_listening_socket(void) {
                 return log_error_errno(
                         -EINVAL,
                         "There is not exactly one listening socket: start selvol-metrics.socket, which has one ListenStream=.");
-        /* A client may have gone before it is accepted. */
+        /* A client may be gone before accept(2). */
         if (fcntl(SD_LISTEN_FDS_START, F_SETFL, O_NONBLOCK) < 0)
                 return log_error_errno(-errno, "Failed to set up the socket: %m");
         return SD_LISTEN_FDS_START;
