@@ -71,9 +71,9 @@
  * Walk(WalkNote) -> (): names the changes that a walk is going to make, and the mark, which says on disk that
  *   the walk has begun. selvold answers when the record says so too: the record never claims more than the
  *   mark.
- * Ready(ReadyNote) -> (): names the mount that was made, before it is visible. selvold answers when this is
- *   durable, so that the mount is known as the volume's by its identity, whichever process dies
- *   meanwhile. */
+ * Ready(ReadyNote) -> (): names the mount that was made, and the mark on the volume, before the mount is
+ *   visible. selvold answers when this is durable, so that the mount is known as the volume's by its
+ *   identity, whichever process dies meanwhile. */
 #define DECISION_PATH      "/"
 #define DECISION_INTERFACE "org.selvol1.Decision"
 #define DECISION_PLAN      "Plan"
