@@ -39,8 +39,8 @@ void dir_free(Walk *w, Dir *d) {
         atomic_fetch_sub(&w->n_dirs, 1);
 }
 
-/* Whether a time stamp tells of a change since then. What changes gets the present time, so one in the
- * future was set by somebody, or when the clock was ahead. */
+/* Whether a time stamp shows a change since since_nsec. The kernel gives a changed file the present time, so
+ * a user or a clock that ran ahead has set a stamp in the future. */
 static bool is_since(const struct timespec *stamp, uint64_t since_nsec) {
         uint64_t nsec = timespec_nsec(stamp);
 
@@ -53,9 +53,9 @@ bool dir_was_modified(const Walk *w, int fd) {
         return fstat(fd, &st) < 0 || is_since(&st.st_mtim, w->pass_since_nsec);
 }
 
-/* Before the visitor changes it, a directory's ctime tells what nobody can take back; afterwards its mtime
- * has to do. The root's mark may have been written just before the walk, so its ctime has to be the same
- * one. */
+/* Before the visitor changes a directory, its ctime shows a change, and no user can reset a ctime; afterwards
+ * only the mtime is left. The worker may have written the root's mark just before the walk, so the root's
+ * ctime is compared with the ctime at the start of the pass. */
 bool dir_is_modified(Walk *w, const Dir *d, bool changed) {
         struct stat st;
         bool touched;
@@ -70,7 +70,8 @@ bool dir_is_modified(Walk *w, const Dir *d, bool changed) {
         return true;
 }
 
-/* Whether the file system calls a directory what is none: nobody has replaced it meanwhile. */
+/* Whether the file system is damaged: the parent lists a directory, the name is no directory, and nobody has
+ * modified the parent meanwhile. */
 static bool is_no_directory(Walk *w, const Dir *d) {
         struct stat st;
 
@@ -84,13 +85,13 @@ int dir_open(Walk *w, Dir *d) {
         struct stat st;
 
         fd = open_beneath(parent, name, OPEN_DIRECTORY, RESOLVE_NO_XDEV);
-        /* A directory that is moved away in the middle of it looks as if something were mounted there. */
+        /* A directory that is moved away during openat2(2) fails with EXDEV, too: try once more. */
         if (fd == -EXDEV)
                 fd = open_beneath(parent, name, OPEN_DIRECTORY, RESOLVE_NO_XDEV);
         if ((fd == -ENOTDIR || fd == -ELOOP) && d->parent && is_no_directory(w, d))
                 return -EUCLEAN;
-        /* It was removed, renamed or replaced meanwhile; or it is a directory in itself, where nobody gets
-         * in. */
+        /* Another process removed, renamed or replaced the directory; or a damaged file system has it inside
+         * itself, which fails with ELOOP. */
         if (fd == -ENOTDIR || fd == -ELOOP || fd == -ESTALE)
                 return -ENOENT;
         if (fd < 0)
@@ -101,13 +102,13 @@ int dir_open(Walk *w, Dir *d) {
                 return 0;
         if (fstat(fd, &st) < 0)
                 return -errno;
-        /* A directory that was moved has its old times, but those above it have not. */
+        /* A moved directory keeps its old times, but its new parent has a new mtime. */
         d->settled = !atomic_load(&w->times_set) && (!d->parent || d->parent->settled) &&
                      !is_since(&st.st_mtim, w->since_nsec);
         return 0;
 }
 
-/* Writes backwards what fits of s into the buffer's free front. */
+/* Writes the end of s, as far as it fits, in front of *p. */
 static void prepend_text(char **p, const char *start, const char *s) {
         size_t n = strlen(s), room = (size_t) (*p - start);
 
@@ -119,7 +120,7 @@ static void prepend_text(char **p, const char *start, const char *s) {
         memcpy(*p, s, n);
 }
 
-/* "…" stands for the beginning of a very long path. */
+/* "…" replaces the beginning of a very long path. */
 static char *describe_path(const Dir *d, const char *name) {
         char buffer[PATH_TAIL + 1], *p = buffer + sizeof(buffer) - 1;
 
@@ -154,9 +155,8 @@ void dir_add_issue(Walk *w, const Dir *d, const char *name, char *text, int erro
         pthread_mutex_unlock(&w->issues_lock);
 }
 
-/* All threads share one clock that tells when the next entries may be visited; each takes entries for a
- * slice of time and waits until that has come, or the walk is stopped. Time that was not used is not made
- * up for. */
+/* All threads share next_nsec, the time of the next free slice. A thread reserves a slice for some entries
+ * and waits until the slice begins or the walk is stopped. Threads do not catch up on unused time. */
 static void wait_for_turn(Thread *t) {
         Walk *w = t->walk;
         uint64_t rate = w->spec->entries_per_sec, now = clock_nsec(CLOCK_MONOTONIC), turn, next, length;
@@ -190,20 +190,20 @@ static void call_visitor(Thread *t, const Dir *d, const char *name, TreeEntry *e
                 count_one(&t->mismatched);
         if (done.misowned)
                 count_one(&t->misowned);
-        /* A directory that took the name of a file meanwhile is read at the second look, not one that the
-         * file system calls a file. */
+        /* If a directory has replaced the file, the second pass reads the directory. If nobody has modified
+         * the parent, the file system is damaged. */
         if (r == -EISDIR)
                 r = name && dir_is_modified(t->walk, d, false) ? 0 : -EUCLEAN;
         if (r < 0 || done.text)
                 dir_add_issue(t->walk, d, name, done.text, -r);
 }
 
-/* In a directory of a larger file system a name may be a hard link to a file outside, and may become one,
- * or cease to be one, at any time: the inode is pinned before its links are counted, and the only one has
- * to be the name itself, also afterwards, without a change of links in between. Returns 1 if it is, 0 if
- * there are others, or a negative errno: -ENOENT if the name is another file's by now. */
+/* If the root is a directory of a larger file system, a name may be a hard link to a file outside, or become
+ * one at any time. So the caller pins the inode before its links are counted; afterwards the name must still
+ * lead to the inode, with one link and the same ctime. Returns 1 if the file has this name only, 0 if the
+ * file has other names, or a negative errno: -ENOENT if the name leads to another file now. */
 static int is_only_name(const Dir *d, const char *name, int fd) {
-        enum { LOOKS_MAX = 16 }; /* at a file that changes all the time */
+        enum { LOOKS_MAX = 16 }; /* for a file that changes all the time */
         struct stat st, named;
 
         for (unsigned i = 0; i < LOOKS_MAX; i++) {
@@ -213,9 +213,9 @@ static int is_only_name(const Dir *d, const char *name, int fd) {
                         return -EISDIR;
                 if (st.st_nlink > 1)
                         return 0;
-                /* This fails in any case: with EEXIST if the name is there. That is found out under the
-                 * directory's lock, so when nobody is in the middle of removing it: the file has a link less
-                 * by then, but can still be reached by its name. */
+                /* rename(2) to the same name always fails: with EEXIST if the name exists. The kernel finds
+                 * that under the directory's lock, so not in the middle of an unlink(2), when the file has a
+                 * link less but the name still leads to the file. */
                 if (renameat2(d->fd, name, d->fd, name, RENAME_NOREPLACE) < 0 && errno != EEXIST)
                         return -errno;
                 if (fstatat(d->fd, name, &named, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)

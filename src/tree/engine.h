@@ -7,30 +7,31 @@
 #include "tree/queue.h"
 #include "tree/tree.h"
 
-/* How the engine is made; each file uses only those below it:
+/* The files of the engine; each file uses only those below it:
  *
- *   passes.c   the walk as a whole: its threads and what they have counted, both passes, the sync, the root
- *   work.c     what a thread does next: it reads a directory in chunks of names, and visits a batch of them
- *   dir.c      directories that are open, and whether they were modified; visits of entries; what went wrong,
- *              by its path
- *   queue.c    what there is to do */
+ *   passes.c   the whole walk: threads and their counts, both passes, the sync, the root
+ *   work.c     the next step of a thread: read a directory in chunks of names, visit a batch of names
+ *   dir.c      open directories, and whether they were modified; visits of entries; the paths of entries that
+ *              failed
+ *   queue.c    the work that is left */
 
 typedef struct Walk {
         const TreeSpec *spec;
         unsigned pass;
-        uint64_t since_nsec;       /* when the first pass began, less what a clock may lag behind */
-        uint64_t pass_since_nsec;  /* the same of this pass */
-        uint64_t root_ctime_nsec;  /* when this pass began */
-        bool root_changed;         /* by the visitor */
-        atomic_bool times_set;     /* somebody sets the times of directories: they don't tell what was modified */
-        _Atomic uint64_t modified; /* directories that were modified in this pass while they were walked, or that were
-                                     * gone before they were opened: they may be elsewhere now */
-        atomic_int sync_error;     /* a positive errno */
+        uint64_t since_nsec;      /* start of the first pass, minus CLOCK_LAG_NSEC */
+        uint64_t pass_since_nsec; /* start of this pass, minus CLOCK_LAG_NSEC */
+        uint64_t root_ctime_nsec; /* the root's ctime when this pass began */
+        bool root_changed;        /* the visitor has changed the root */
+        atomic_bool times_set;    /* another program sets mtimes: an old mtime does not prove "unchanged" */
+        /* directories that were modified in this pass during their walk, or that were gone before the walk
+         * opened them and may be elsewhere now */
+        _Atomic uint64_t modified;
+        atomic_int sync_error; /* a positive errno */
         _Atomic uint64_t next_serial, n_dirs, chunk_bytes;
-        _Atomic uint64_t next_nsec; /* when the next entries may be visited, if there is a limit */
+        _Atomic uint64_t next_nsec; /* start of the next free slice, if entries_per_sec limits the walk */
         Queue queue;
 
-        /* All errors are counted, the first entries named. */
+        /* All errors are counted; only the first entries are named. */
         _Atomic uint64_t failed;
         atomic_uint n_issues;
         WalkIssue *issues; /* room for WALK_ISSUES_MAX */
@@ -42,26 +43,28 @@ typedef struct Thread {
         _Alignas(64) Walk *walk;
         pthread_t id;
         _Atomic uint64_t done, changed, mismatched, misowned, skipped;
-        _Atomic uint64_t skipped_again; /* in the second pass, where what was counted may come again */
-        _Atomic uint64_t steps;         /* of any kind, in both passes: that it gets on */
-        uint64_t cwd;                   /* serial of the directory that it is in; 0: none of the tree */
-        uint64_t granted;               /* entries that it may visit without waiting, if there is a limit */
+        _Atomic uint64_t skipped_again; /* in the second pass, which may visit entries of the first again */
+        _Atomic uint64_t steps;         /* of any kind, in both passes: shows progress */
+        uint64_t cwd;                   /* serial of the working directory; 0: none of the tree */
+        uint64_t granted;               /* entries left in the thread's slice, if there is a limit */
         struct Chunk *spare;
-        void *scratch; /* the visitor's */
+        void *scratch; /* the visitor's memory */
 } Thread;
 
 typedef struct Dir {
         Work work;
         uint64_t inode;      /* 0 for the root */
-        struct Dir *parent;  /* kept by our being one of its pending ones; NULL for the root */
-        int fd;              /* -EBADF until it is opened */
-        uint64_t serial;     /* of the descriptor, to tell whether a thread is there already */
-        atomic_uint pending; /* being read, sub-directories, batches: finished with the last of them */
-        bool settled; /* the second pass: nothing has come into it, or into any above it, since the first began */
+        struct Dir *parent;  /* held by its count of pending work; NULL for the root */
+        int fd;              /* -EBADF until opened */
+        uint64_t serial;     /* number of the opened directory, compared with Thread.cwd */
+        atomic_uint pending; /* the reading, sub-directories, batches; the last one finishes the directory */
+        /* in the second pass: since the first pass began, nothing was moved into the directory or into any
+         * directory above it */
+        bool settled;
         char name[];
 } Dir;
 
-/* Only its thread writes it. */
+/* Only the thread that owns the counter writes the counter. */
 static inline void count_one(_Atomic uint64_t *counter) {
         atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1, memory_order_relaxed);
 }
@@ -74,23 +77,25 @@ static inline bool walk_names_issues(const Walk *w) {
         return atomic_load(&w->n_issues) < WALK_ISSUES_MAX;
 }
 
-/* Does what there is to do until the queue has ended. */
+/* Takes and does work until the queue has ended. */
 void work_run(Thread *t);
-/* Takes back what is left after a walk that was stopped. */
+/* Releases work that is left after the walk was stopped. */
 void work_discard(Thread *t, Work *work);
 
-/* Visits an entry of d that is no directory, or, with name NULL, d itself. */
+/* Visits an entry of d that is no directory, or d itself if name is NULL. */
 void visit_entry(Thread *t, const Dir *d, const char *name);
 
-/* A new directory, not open. NULL on lack of memory. */
+/* Returns a new directory that is not open yet, or NULL without memory. */
 Dir *dir_new(Walk *w, Dir *parent, const char *name, uint64_t inode);
 void dir_free(Walk *w, Dir *d);
-/* Opens it. -ENOENT if it is no directory any more, -EUCLEAN if it never was one. */
+/* Opens the directory. Returns 0 or a negative errno: -ENOENT if d is no directory any more, -EUCLEAN if d
+ * never was one. */
 int dir_open(Walk *w, Dir *d) _warn_unused_;
-/* Whether a directory was modified since this pass began: something has come into it, or gone. */
+/* Whether an entry was added to the directory, or removed from it, since this pass began. */
 bool dir_was_modified(const Walk *w, int fd);
-/* The same of one of the walk, also if somebody has set its times. changed: the visitor has changed it. */
+/* The same for a directory of the walk, also if another program sets its times. changed: the visitor has
+ * changed the directory. */
 bool dir_is_modified(Walk *w, const Dir *d, bool changed);
-/* Names an entry of it, if that is one of the first; text is taken over. name: NULL for itself; d: NULL for
- * the root. error: positive errno. */
+/* Counts an error and, for the first WALK_ISSUES_MAX entries, names the entry. Takes text over. name: NULL
+ * for d itself; d: NULL for the root. error: a positive errno, or 0 for a difference. */
 void dir_add_issue(Walk *w, const Dir *d, const char *name, char *text, int error);

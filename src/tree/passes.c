@@ -12,9 +12,10 @@
 #include "tree/engine.h"
 
 enum {
-        /* The clock of time stamps goes by the kernel's ticks, of 10 ms at most. */
+        /* File time stamps use the kernel's ticks, which take 10 ms at most. */
         CLOCK_LAG_NSEC = 50000000,
-        /* Directories that were modified during the first pass are looked at a second time, and no more. */
+        /* The second pass visits directories that were modified during the first pass; there is no third
+         * pass. */
         PASSES_MAX = 2,
         SYNC_TIMEOUT_SEC = 600,
         STACK_SIZE = 256 * 1024,
@@ -27,12 +28,12 @@ typedef struct Threads {
         unsigned n;
 } Threads;
 
-/* More threads than CPUs cost nothing when everything is cached, and let the disk's reads overlap when it
- * isn't. */
+/* More threads than CPUs cost nothing when everything is cached, and let the reads of the disk overlap when
+ * it is not. */
 static unsigned choose_number(const TreeSpec *spec) {
         long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
-        /* So that it is known which entries are the first. */
+        /* One thread visits the entries in a known order. */
         if (spec->max_entries > 0)
                 return 1;
         if (spec->threads > 0)
@@ -59,9 +60,9 @@ static int threads_init(Threads *threads, Walk *w) {
                         return -ENOMEM;
                 memset(t->scratch, 0, scratch);
         }
-        /* While threads share the table of descriptors, the kernel waits for an RCU grace period, some
-         * milliseconds, each time that the table grows (expand_fdtable()). They don't share it yet, and the
-         * table never shrinks. */
+        /* Each time the table of descriptors grows while threads share it, the kernel waits for an RCU grace
+         * period of some milliseconds (expand_fdtable()). So the table grows here, before threads share it;
+         * the kernel never shrinks the table. */
         fd_close(fcntl(w->spec->fd, F_DUPFD_CLOEXEC, DESCRIPTORS));
         return 0;
 }
@@ -76,12 +77,12 @@ static void threads_done(Threads *threads) {
 static void *run_walk_thread(void *userdata) {
         Thread *t = userdata;
 
-        /* A working directory of its own: names relative to it are reached as quickly as relative to a
-         * descriptor with setxattrat(2), which Linux has only since 6.13. */
+        /* Each thread has its own working directory: a relative path is as fast as a descriptor with
+         * setxattrat(2), which Linux has only since 6.13. */
         if (unshare(CLONE_FS) < 0)
                 queue_stop(&t->walk->queue, -errno);
         work_run(t);
-        /* A thread that is being torn down would keep the mount busy for a moment. */
+        /* The working directory of an exiting thread would keep the mount busy for a moment. */
         if (t->cwd != 0)
                 (void) chdir("/");
         return NULL;
@@ -105,7 +106,7 @@ static WalkCounts threads_sum(const Threads *threads) {
                 c.skipped += load_counter(&t->skipped);
                 skipped_again += load_counter(&t->skipped_again);
         }
-        /* At least one must not go unsaid. */
+        /* The caller must learn that the second pass skipped an entry. */
         if (c.skipped == 0 && skipped_again > 0)
                 c.skipped = 1;
         c.failed = atomic_load(&threads->list[0].walk->failed);
@@ -155,7 +156,7 @@ static int threads_run(Threads *threads) {
                 }
                 (void) pthread_attr_destroy(&attributes);
         }
-        /* With some of them it goes on, slower. */
+        /* If only some threads could be started, the walk is slower. */
         if (n == 0)
                 queue_stop(&w->queue, -r);
         else
@@ -176,7 +177,7 @@ static void *run_sync(void *userdata) {
         return NULL;
 }
 
-/* It can take long, without a sign of how far it is; so for some time it is taken to get on. */
+/* syncfs(2) can take long and shows no progress, so progress() is called for SYNC_TIMEOUT_SEC. */
 static int sync_volume(Walk *w, const WalkCounts *counts) {
         pthread_t id;
         int r;
@@ -192,7 +193,7 @@ static int sync_volume(Walk *w, const WalkCounts *counts) {
         return -atomic_load(&w->sync_error);
 }
 
-/* Everything beneath is done: has it come to disk, and the root? */
+/* All entries beneath the root are done: syncs the file system, then changes and syncs the root. */
 static int finish_changes(Walk *w, WalkCounts *counts) {
         const Visitor *v = w->spec->visitor;
         TreeVisit done = { 0 };
@@ -208,13 +209,14 @@ static int finish_changes(Walk *w, WalkCounts *counts) {
                 return r;
         if (fsync(w->spec->fd) < 0)
                 return -errno;
-        /* Entries that were created in the root before it was changed may be as the root was. */
+        /* Entries that were created in the root before its change may have inherited the root's old label or
+         * group. */
         if (dir_was_modified(w, w->spec->fd))
                 counts->modified++;
         return 0;
 }
 
-/* One pass, and, if nothing failed and nothing is left to look at a second time, what comes after it. */
+/* Runs one pass and, if no entry failed and no second pass is needed, finishes the changes. */
 static int run_pass(Walk *w, Threads *threads, WalkCounts *ret) {
         struct stat st;
         Dir *root;
@@ -264,8 +266,8 @@ static int finish_comparison(Walk *w, WalkCounts *counts) {
         return r;
 }
 
-/* Time stamps tell that an entry was modified: this needs a clock that is not set back meanwhile, and is
- * the same one as the file system's. */
+/* The passes rely on time stamps: nobody may set the clock back meanwhile, and the file system must use the
+ * same clock. */
 static int run_passes(Walk *w, WalkCounts *ret) {
         _cleanup_(threads_done) Threads threads = { 0 };
         const struct timespec lag = { .tv_nsec = CLOCK_LAG_NSEC };
@@ -280,7 +282,7 @@ static int run_passes(Walk *w, WalkCounts *ret) {
                         return r;
                 if (ret->failed > 0 || ret->modified == 0 || w->pass >= PASSES_MAX)
                         break;
-                /* A write just before a pass could be taken for one during it. */
+                /* A write just before a pass would look like a write during the pass. */
                 (void) nanosleep(&lag, NULL);
         }
         ret->changed += w->root_changed;

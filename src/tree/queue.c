@@ -4,7 +4,7 @@
 #include "basic/time-util.h"
 #include "tree/queue.h"
 
-/* None of the three holds anything on Linux, so there is nothing to take back if a later one fails. */
+/* A mutex and a condition variable hold no resources on Linux, so an error needs no cleanup. */
 int queue_init(Queue *q) {
         pthread_condattr_t monotonic;
         int r;

@@ -8,12 +8,12 @@
 
 #include "basic/cleanup.h"
 
-/* The work that the threads of a walk share: a stack of directories to be opened or read on, and of batches
- * of names. What is pushed last is taken first, so the walk goes to the depth first, and little waits. */
+/* The work that the threads of a walk share: a stack of directories to open or to read on, and of batches of
+ * names. Threads take the last pushed work first, so the walk goes depth first and the stack stays small. */
 
 typedef enum WorkKind { WORK_DIR, WORK_BATCH } WorkKind;
 
-/* Something to do; the first member of what it is about. */
+/* The first member of a Dir or a Batch. */
 typedef struct Work {
         struct Work *next;
         WorkKind kind;
@@ -21,9 +21,9 @@ typedef struct Work {
 
 typedef struct Queue {
         atomic_bool stop;
-        atomic_int error;          /* a negative errno, which ended the walk */
-        pthread_mutex_t lock;      /* of what is not atomic */
-        pthread_cond_t wake, idle; /* for those that work; for the one that waits for them */
+        atomic_int error;          /* the negative errno that ended the walk */
+        pthread_mutex_t lock;      /* protects the members that are not atomic */
+        pthread_cond_t wake, idle; /* wake: for threads; idle: for the caller of queue_wait() */
         Work *stack;
         unsigned n_working, n_waiting;
         bool ended;
@@ -32,20 +32,21 @@ typedef struct Queue {
 int queue_init(Queue *q) _warn_unused_;
 void queue_done(Queue *q);
 
-/* Before threads begin: there is one thing to do; NULL: what there is to do is none of the stack's. */
+/* Called before threads begin. first: the only work; NULL: the work is not on the stack (a sync). */
 void queue_begin(Queue *q, Work *first);
-/* Waits for something to do, having done what was taken before; NULL when all is done. */
+/* Waits for work. had_work: the caller has done the work it took before. Returns NULL when all work is done
+ * or the walk is stopped. */
 Work *queue_take(Queue *q, bool had_work);
-/* Puts a chain of work on the stack, first to last: the first one will be taken first. */
+/* Pushes a chain of work, first to last; first is taken first. */
 void queue_push(Queue *q, Work *first, Work *last);
-/* Takes what is left after a stop, one at a time; only when no thread is there any more. */
+/* Takes one work that is left after a stop. Only called when all threads are gone. */
 Work *queue_drain(Queue *q);
 
-/* Ends the walk, with a negative errno, or 0 if what was done is all that was wanted. */
+/* Stops the walk. error: a negative errno, or 0 if the caller needs no more entries. */
 void queue_stop(Queue *q, int error);
-/* All that was to be done is done, says a thread that takes no work. */
+/* Called by a thread that takes no work: its work is done. */
 void queue_end(Queue *q);
-/* Waits for the end, or for the time. Returns whether it has ended. */
+/* Waits for the end of the work, usec at most. Returns whether the work has ended. */
 bool queue_wait(Queue *q, uint64_t usec);
 
 static inline bool queue_is_stopped(Queue *q) {

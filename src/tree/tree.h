@@ -3,66 +3,69 @@
 
 #include "model/files.h"
 
-/* The tree engine: visits every entry beneath a directory, with several threads, and counts and names what
- * went wrong. What a visit does is its caller's. Directories are read and entries named by descriptors,
- * never by a path from the root, so that nothing that is renamed or exchanged for a symbolic link meanwhile
- * leads elsewhere; memory does not grow with the tree. */
+/* The tree engine visits every entry beneath a directory, with several threads, and counts and names the
+ * entries that failed. The caller's visitor compares or changes the entries. The engine reaches directories
+ * and entries through descriptors, never by a path from the root, so another process that renames an entry or
+ * replaces it with a symbolic link can't lead the walk elsewhere. Memory does not grow with the tree. */
 
 enum {
         TREE_THREADS_MAX = 64,
         TREE_PROGRESS_USEC = 250000,
 };
 
-/* How a visitor reaches an entry: by the descriptor if there is one, otherwise by the path. */
+/* A visitor reaches an entry by the descriptor if there is one, otherwise by the path. */
 typedef struct TreeEntry {
-        int fd;           /* the entry itself, a directory's, or opened with O_PATH; otherwise -EBADF */
-        const char *path; /* from the thread's working directory, or one of /proc/self/fd */
-        bool follow;      /* the path is one of /proc/self/fd, and a link to the entry */
-        bool again;       /* this is the second look */
-        bool describe;    /* what differs is to be described */
+        int fd;           /* the entry: an open directory, or opened with O_PATH; otherwise -EBADF */
+        const char *path; /* relative to the thread's working directory, or in /proc/self/fd */
+        bool follow;      /* the path is in /proc/self/fd, a link to the entry */
+        bool again;       /* this is the second pass */
+        bool describe;    /* the visitor is to describe differences */
 } TreeEntry;
 
 /* The result of a visit. */
 typedef struct TreeVisit {
         bool changed;
         bool mismatched, misowned;
-        char *text; /* what differs, one printable line, if it is to be described */
+        char *text; /* the differences in one printable line, if describe was set */
 } TreeVisit;
 
 typedef struct Visitor Visitor;
 
 struct Visitor {
-        /* Compares or changes one entry, in several threads at once. scratch is memory of the thread's own,
-         * zero at first. Returns 0, also if the entry is gone, or a negative errno of it: -EISDIR if it is
-         * seen to be a directory, and has no descriptor. */
+        /* Compares or changes one entry; several threads call it at once. scratch is the thread's own memory,
+         * zero at first. Returns 0, also if the entry is gone, or a negative errno: -EISDIR if the entry has
+         * no descriptor but is a directory. */
         int (*visit)(const Visitor *v, const TreeEntry *e, void *scratch, TreeVisit *ret);
-        /* The same of the root, when all beneath has been visited and, if it was changed, is on disk. */
+        /* Compares or changes the root, after all entries beneath; changes of the entries are on disk by
+         * then. */
         int (*finish)(const Visitor *v, int root, TreeVisit *ret);
         size_t scratch_size;
-        bool changes;             /* entries, rather than comparing them only */
-        bool visits_dirs_by_path; /* also needs a path for what has a descriptor */
+        bool changes;             /* the visitor changes entries, not only compares them */
+        bool visits_dirs_by_path; /* the visitor also needs a path for directories */
 };
 
 typedef struct TreeSpec {
-        int fd;                   /* the root, open for reading, on a mount in which nothing else is mounted */
-        const Visitor *visitor;   /* NULL: entries are only counted */
-        bool part;                /* the root is a directory of a larger file system: what has several hard links is
-                                   * not changed */
-        unsigned threads;         /* 0: chosen to suit the machine */
-        uint64_t entries_per_sec; /* at most; 0: no limit */
-        uint64_t max_entries;     /* if nothing is changed: it ends when so many were visited; 0: all */
-        /* Called by the calling thread every TREE_PROGRESS_USEC in which the walk got on, and for a while
-         * during the sync in the end; may be NULL. A negative errno ends the walk. */
+        /* the root, open for reading, on a mount without mounts inside */
+        int fd;
+        const Visitor *visitor; /* NULL: entries are only counted */
+        /* the root is a directory of a larger file system: files with several hard links are not changed */
+        bool part;
+        unsigned threads;         /* 0: by the number of CPUs */
+        uint64_t entries_per_sec; /* 0: no limit */
+        /* if nothing is changed: the walk ends after so many entries; 0: all */
+        uint64_t max_entries;
+        /* Called in the calling thread, every TREE_PROGRESS_USEC if the walk made progress, and for a while
+         * during the final sync; may be NULL. A negative errno ends the walk. */
         int (*progress)(const WalkCounts *counts, void *userdata);
         void *userdata;
 } TreeSpec;
 
-/* Walks. Entries that vanish meanwhile are no errors; all other errors are counted and the first ones
- * named. Children come before their directory. If entries are changed, directories that others modified
- * meanwhile are looked at a second time, so that what appeared or moved is visited too; when all went well
- * the file system is synced, syncfs(2), then the root is visited, and synced. If anything failed the root
- * is left as it is, unless it failed in what appeared in the root while that was written, in writing it, or
- * in bringing that to disk. Must be called with CAP_DAC_READ_SEARCH. Returns 0, also if entries failed: see
- * *ret; or a negative errno: nothing is known of what was done, or progress() wanted an end. The caller puts
- * an issue that is an error into words. */
+/* Walks over the tree, children before their directory. Entries that vanish meanwhile are no errors; all
+ * other errors are counted and the first ones named. If the visitor changes entries, a second pass visits
+ * directories that other programs modified meanwhile, and so the entries that appeared or moved. Without
+ * errors the engine then calls syncfs(2), visits the root, and syncs the root. After an error the root is
+ * left unchanged, unless an entry failed that appeared in the root during its change, or the change or sync
+ * of the root failed. Needs CAP_DAC_READ_SEARCH. Returns 0, also if entries failed (see *ret); or a negative
+ * errno, if the state of the entries is unknown or progress() ended the walk. The caller words the issues
+ * that are errors. */
 int tree_walk(const TreeSpec *spec, WalkResult *ret) _warn_unused_;

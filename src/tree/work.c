@@ -10,50 +10,51 @@
 #include "basic/string-util.h"
 #include "tree/engine.h"
 
-/* A directory is read in chunks, and read on only when what its chunk held has been taken from the stack:
- * memory does not grow with the tree. A small chunk is visited by the thread that has read it, a large one is
- * shared out in batches. */
+/* A thread reads a directory in chunks, and reads the next chunk only when threads have taken the work of the
+ * last one from the stack: memory does not grow with the tree. The thread that has read a small chunk visits
+ * its entries; a large chunk is split into batches for all threads. */
 
 enum {
-        CHUNK_BYTES_MIN = 32 * 1024, /* of names, read at once; twice as many are always granted */
+        CHUNK_BYTES_MIN = 32 * 1024, /* of names, read at once; a chunk always gets twice this */
         CHUNK_BYTES_STEP = 256 * 1024,
-        CHUNK_BYTES_MAX = 4 << 20,                /* of one chunk */
-        CHUNKS_BYTES_MAX = 8 << 20,               /* of all, beyond what is always granted */
-        CHUNK_ENTRIES_MAX = CHUNK_BYTES_MAX / 24, /* a name takes at least so many bytes of getdents64(2)'s */
-        DIRS_MAX = 16384,                         /* known at a time; beyond that each directory gives one more */
+        CHUNK_BYTES_MAX = 4 << 20,  /* of one chunk */
+        CHUNKS_BYTES_MAX = 8 << 20, /* of all chunks, beyond the space that each always gets */
+        /* getdents64(2) needs at least 24 bytes for a name */
+        CHUNK_ENTRIES_MAX = CHUNK_BYTES_MAX / 24,
+        DIRS_MAX = 16384, /* in memory; beyond that each directory adds one sub-directory at a time */
         SUBDIRS_PER_CHUNK = 1024,
-        FEW_BYTES = 1280, /* of names: a few, and any one; in user space they may have 1024 bytes */
+        FEW_BYTES = 1280, /* of names: a few, or one of any length (1024 bytes at most, in FUSE) */
         BATCH_ENTRIES = 1024,
-        FEW_ENTRIES = 64, /* are visited sooner than another thread has woken up */
+        FEW_ENTRIES = 64, /* visiting these is faster than waking another thread */
 };
 
 typedef struct ChunkEntry {
         uint64_t inode;
-        uint32_t offset; /* of its name in the chunk's data */
+        uint32_t offset; /* of the name in the chunk's data */
 } ChunkEntry;
 
-/* Names read from one directory. Its memory is mapped once, at its largest size; only what has been written
- * to counts. */
+/* Names read from one directory. The memory is mapped once, at the largest size; the kernel allocates only
+ * pages that were written. */
 typedef struct Chunk {
-        atomic_uint batches; /* that have not been done; whoever does the last frees it */
+        atomic_uint batches; /* not done yet; the thread that does the last one frees the chunk */
         struct Dir *dir;
-        size_t used;    /* of data */
-        size_t granted; /* likewise, of the budget */
+        size_t used;    /* bytes of data */
+        size_t granted; /* bytes of CHUNKS_BYTES_MAX */
         size_t n_entries;
         ChunkEntry entries[CHUNK_ENTRIES_MAX];
         char data[CHUNK_BYTES_MAX];
 } Chunk;
 
-/* Entries of a large chunk. */
+/* A part of a large chunk's entries. */
 typedef struct Batch {
         Work work;
         Chunk *chunk;
         size_t start, end;
 } Batch;
 
-/* The findings of reading a chunk of a directory, besides the names of its entries. */
+/* The result of reading a chunk, besides the names of its entries. */
 typedef struct Found {
-        Work *first, *last; /* sub-directories, a chain; later all that there is to do */
+        Work *first, *last; /* a chain of sub-directories; later of all new work */
         size_t n_subdirs;
         bool more; /* the directory has not been read to its end */
 } Found;
@@ -70,7 +71,7 @@ static void chunk_free(Walk *w, Chunk *c) {
         (void) munmap(c, sizeof(*c));
 }
 
-/* Whether there is room for one more buffer of names. */
+/* Whether the chunk has room for one more buffer of names; takes it from the budget if needed. */
 static bool chunk_grow(Walk *w, Chunk *c) {
         if (c->used + CHUNK_BYTES_MIN > sizeof(c->data))
                 return false;
@@ -103,8 +104,8 @@ static bool is_dot(const char *name) {
         return name[0] == '.' && (name[1] == '\0' || streq(name, ".."));
 }
 
-/* Sorts a buffer of names into sub-directories and others; behind the first sub-directory it stops, if there
- * is to be only one, and the rest will be read again. Returns 0 or a negative errno. */
+/* Sorts a buffer of names into sub-directories and other entries. only_one: stops after the first
+ * sub-directory; the thread reads the rest again later. Returns 0 or a negative errno. */
 static int take_names(Thread *t, Dir *d, Chunk *c, size_t end, bool only_one, Found *f) {
         while (c->used < end) {
                 const struct dirent64 *e = (const struct dirent64 *) (c->data + c->used);
@@ -131,7 +132,7 @@ static int take_names(Thread *t, Dir *d, Chunk *c, size_t end, bool only_one, Fo
         return 0;
 }
 
-/* Reads on in an open directory. Returns 0 or a negative errno. */
+/* Reads the next chunk of an open directory. Returns 0 or a negative errno. */
 static int read_chunk(Thread *t, Dir *d, Chunk *c, Found *f) {
         bool bounded = t->walk->spec->max_entries > 0;
 
@@ -159,7 +160,7 @@ static int read_chunk(Thread *t, Dir *d, Chunk *c, Found *f) {
         }
 }
 
-/* Compares what has the number of an inode as the first member. */
+/* Compares structs whose first member is the inode number. */
 static int compare_inodes(const void *a, const void *b) {
         uint64_t x = *(const uint64_t *) a, y = *(const uint64_t *) b;
 
@@ -171,8 +172,7 @@ typedef struct SortedDir {
         Dir *dir;
 } SortedDir;
 
-/* Puts sub-directories in the order of their inodes. Without memory for it they stay as they are: it is for
- * speed only. */
+/* Sorts sub-directories by inode, for speed. Without memory their order stays. */
 static void sort_subdirs(Found *f) {
         _cleanup_free_ SortedDir *sorted = NULL;
         size_t n = 0;
@@ -195,7 +195,7 @@ static void finish_dir(Thread *t, const Dir *d) {
         Walk *w = t->walk;
         bool modified = walk_changes(w) && dir_is_modified(w, d, false);
 
-        /* The root comes last, after the sync. */
+        /* The engine visits the root last, after the sync. */
         if (d->parent) {
                 visit_entry(t, d, NULL);
                 modified = modified || (walk_changes(w) && dir_is_modified(w, d, true));
@@ -204,8 +204,8 @@ static void finish_dir(Thread *t, const Dir *d) {
                 atomic_fetch_add(&w->modified, 1);
 }
 
-/* Lets one of its pending ones go. With the last one the directory is finished, after all that is beneath
- * it, and so, perhaps, are those above it. */
+/* Drops one from the count of pending work. The last one finishes the directory, and then perhaps directories
+ * above it. */
 static void release_dir(Thread *t, Dir *d) {
         Walk *w = t->walk;
 
@@ -224,7 +224,7 @@ static void visit_entries(Thread *t, const Chunk *c, size_t start, size_t end) {
                 visit_entry(t, c->dir, c->data + c->entries[i].offset);
 }
 
-/* Hands a large chunk out to all threads. */
+/* Splits a large chunk into batches for all threads. */
 static int share_chunk(Chunk *c, Found *f) {
         size_t n = (c->n_entries + BATCH_ENTRIES - 1) / BATCH_ENTRIES;
 
@@ -261,14 +261,13 @@ static Work *process_chunk(Thread *t, Dir *d, Chunk *c, Found *f) {
         Walk *w = t->walk;
         Work *kept = NULL;
 
-        /* File systems keep inodes in the order of their numbers, so the disk reads ahead what is visited
-         * next; names may come in the order of their hashes. */
+        /* File systems store inodes in the order of their numbers, so the disk reads ahead the inodes that
+         * are visited next; names may come in the order of their hashes. */
         qsort(c->entries, c->n_entries, sizeof(ChunkEntry), compare_inodes);
         sort_subdirs(f);
-        /* Sub-directories and batches are there for every thread, the rest of the directory below them on the
-         * stack. */
+        /* The rest of the directory goes below its sub-directories and batches on the stack. */
         if (f->more) {
-                atomic_fetch_add(&d->pending, 1); /* what is pending until now is the reading, which goes on */
+                atomic_fetch_add(&d->pending, 1); /* the reading, which goes on */
                 d->work.next = NULL;
                 if (f->last)
                         f->last->next = &d->work;
@@ -281,7 +280,7 @@ static Work *process_chunk(Thread *t, Dir *d, Chunk *c, Found *f) {
                 if (atomic_load(&c->batches) == 0)
                         chunk_free(w, c);
         }
-        /* One of them stays in hand where little is to be done before it: then nobody has to be woken. */
+        /* With few entries this thread keeps the first work, so no other thread has to be woken. */
         if (few && f->first) {
                 kept = f->first;
                 f->first = kept->next;
@@ -300,7 +299,7 @@ static Work *process_chunk(Thread *t, Dir *d, Chunk *c, Found *f) {
         return kept;
 }
 
-/* Returns what this thread is to do next, or NULL. */
+/* Opens the directory if needed and reads a chunk. Returns the next work of this thread, or NULL. */
 static Work *step_dir(Thread *t, Dir *d) {
         Walk *w = t->walk;
         Found f = { 0 };
@@ -310,7 +309,7 @@ static Work *step_dir(Thread *t, Dir *d) {
         count_one(&t->steps);
         r = d->fd >= 0 ? 0 : dir_open(w, d);
         if (r < 0) {
-                /* It may be elsewhere now. */
+                /* The directory may have been moved. */
                 if (r == -ENOENT)
                         atomic_fetch_add(&w->modified, 1);
                 else
