@@ -32,8 +32,8 @@ char *label_describe(const char *label) {
         return escaped ? strdup_printf("has the label '%s'", escaped) : NULL;
 }
 
-/* Returns 1 if the label is as wanted, or gone; 0 if it is another one, which is in b->label then, "" if it
- * can't be compared; or a negative errno. */
+/* Returns 1 if the entry has the wanted label or is gone; 0 if not, with the label in b->label ("" if the
+ * entry has none or the label is too long); or a negative errno. */
 static int read_label(const LabelWanted *w, const TreeEntry *e, LabelBuffers *b) {
         ssize_t n = e->follow ? getxattr(e->path, LABEL_XATTR, b->label, LABEL_MAX - 1)
                               : lgetxattr(e->path, LABEL_XATTR, b->label, LABEL_MAX - 1);
@@ -54,7 +54,8 @@ int entry_label_compare(const LabelWanted *w, const TreeEntry *e, LabelBuffers *
         r = read_label(w, e, b);
         if (r != 0)
                 return r < 0 ? r : 0;
-        /* Another spelling is no other label. Most labels that differ are alike. */
+        /* Two spellings can name the same label. Most wrong labels are equal, so the last one is
+         * remembered. */
         if (b->label[0] == '\0' || !streq(b->label, b->other)) {
                 if (selinux_canonicalize_label(b->label, &canonical) >= 0 && streq(canonical, w->context))
                         return 0;
@@ -66,7 +67,7 @@ int entry_label_compare(const LabelWanted *w, const TreeEntry *e, LabelBuffers *
         return 0;
 }
 
-/* A right label is not written, as that would move its ctime. */
+/* A right label is not written: writing it would change the ctime. */
 int entry_label_change(const LabelWanted *w, const TreeEntry *e, LabelBuffers *b, bool *ret_changed) {
         bool compare = !w->blind || e->again;
         int r, error;
@@ -87,12 +88,12 @@ int entry_label_change(const LabelWanted *w, const TreeEntry *e, LabelBuffers *b
                 return 0;
         if (compare)
                 return error;
-        /* A label that can't be written may be right. */
+        /* An entry whose label can't be written may have the right label. */
         r = read_label(w, e, b);
         return r == 0 ? error : r < 0 ? r : 0;
 }
 
-/* The directory above said of an entry without a descriptor that it is no directory. */
+/* According to its parent, an entry without a descriptor is no directory. */
 static int get_stat(const TreeEntry *e, struct stat *ret) {
         int r = e->fd >= 0 ? fstat(e->fd, ret)
                            : fstatat(AT_FDCWD, e->path, ret, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT);
@@ -123,7 +124,7 @@ static int change_open(const Ownership *o, int fd, const struct stat *st, bool *
                 if (fchownat(fd, "", (uid_t) -1, o->gid, AT_EMPTY_PATH) < 0)
                         return -errno;
                 *ret_changed = true;
-                /* The kernel takes setuid and setgid away from what gets another group. */
+                /* chown(2) clears setuid and setgid of a file. */
                 taken = !S_ISDIR(mode) && !S_ISLNK(mode) && mode & SPECIAL;
         }
         if (mode == st->st_mode && !taken)
@@ -143,7 +144,7 @@ static int change_pinned(const Ownership *o, const char *name, bool *ret_changed
         return change_open(o, fd, &st, ret_changed);
 }
 
-/* Never follows what was exchanged for a symbolic link meanwhile. Returns whether it is done. */
+/* Never follows a symbolic link that has replaced the file. Returns whether the mode is set. */
 static bool set_mode_by_name(OwnerWanted *w, const char *name, mode_t mode) {
         if (atomic_load_explicit(&w->no_fchmodat2, memory_order_relaxed))
                 return false;
@@ -154,11 +155,10 @@ static bool set_mode_by_name(OwnerWanted *w, const char *name, mode_t mode) {
         return false;
 }
 
-/* A file that is to have setuid or setgid is pinned: another file that takes its name meanwhile must not
- * get these bits, nor, where others could bring that about, any mode that is not its own. A file whose mode
- * can't be set by its name is pinned too: Linux has the call for it since 6.6 only, a filter of system
- * calls that does not know it may answer with any error, and a symbolic link that was exchanged in has no
- * mode. */
+/* A file that keeps setuid or setgid is pinned: another file that takes its name meanwhile must not get these
+ * bits. If others can rename entries, another file must not get any mode of this file. A file whose mode
+ * can't be set by name is pinned, too: fchmodat2(2) exists since Linux 6.6, a seccomp filter that does not
+ * know fchmodat2(2) may return any error, and a symbolic link that has replaced the file has no mode. */
 static int change_named(OwnerWanted *w, const char *name, const struct stat *st, bool *ret_changed) {
         const Ownership *o = w->ownership;
         mode_t mode = ownership_mode(o, st->st_mode);

@@ -47,14 +47,14 @@ const char *files_error_text(int error, bool group) {
 }
 
 typedef struct FilesVisitor {
-        Visitor visitor; /* first, so that it can be cast */
+        Visitor visitor; /* first, for the cast from Visitor */
         const FilesSpec *spec;
         LabelWanted label;
         OwnerWanted owner;
-        char *root_label; /* as it was before the walk */
+        char *root_label; /* the root's label before the walk */
 } FilesVisitor;
 
-/* NULL for none. */
+/* Returns NULL without a difference, or without memory. */
 static char *join_texts(const char *label, const char *owner) {
         if (label && owner)
                 return strdup_printf("%s and %s", label, owner);
@@ -73,7 +73,7 @@ static int compare_entry(FilesVisitor *f, const TreeEntry *e, LabelBuffers *b, T
         return r < 0 ? r : q;
 }
 
-/* The group is changed even if the label can't be. */
+/* A label that can't be changed does not stop the change of the group. */
 static int change_entry(FilesVisitor *f, const TreeEntry *e, LabelBuffers *b, TreeVisit *ret) {
         int r = 0, q = 0;
 
@@ -88,9 +88,9 @@ static int visit_file(const Visitor *v, const TreeEntry *e, void *scratch, TreeV
         FilesVisitor *f = (FilesVisitor *) v;
         struct stat st;
 
-        /* The calls for labels don't say what it is that has the name. That it is no directory is what the
-         * directory above says, which whoever could write the device could forge. Of owners what is there has
-         * been looked at. */
+        /* The xattr calls do not report the type of the entry. The parent directory says "no directory", but
+         * a program with write access to the device can forge that. The functions for owners check the type
+         * themselves. */
         if (e->fd < 0 && !f->spec->ownership) {
                 if (fstatat(AT_FDCWD, e->path, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
                         return errno == ENOENT || errno == ESTALE ? 0 : -errno;
@@ -163,7 +163,8 @@ static int init_label(FilesVisitor *f) {
         bool skips_equal;
         int r;
 
-        /* Seen with Linux 6.1 and 6.18 (ext4_xattr_set_handle()). */
+        /* ext4 does not write a label that is equal, seen with Linux 6.1 and 6.18
+         * (ext4_xattr_set_handle()). */
         skips_equal = fstatfs(spec->tree.fd, &sfs) >= 0 && sfs.f_type == EXT4_SUPER_MAGIC;
         r = selinux_read_label(spec->tree.fd, &f->root_label);
         if (r < 0)

@@ -14,25 +14,25 @@ typedef enum FilesMode {
 } FilesMode;
 
 typedef struct FilesSpec {
-        TreeSpec tree; /* without a visitor */
+        TreeSpec tree; /* visitor is NULL */
         FilesMode mode;
-        const char *context;        /* wanted, canonical; NULL: labels don't matter */
-        const Ownership *ownership; /* wanted; NULL: groups and modes don't matter */
-        bool blind;                 /* FILES_CHANGE: every label is known to be another, so write without a look */
-        bool contended;             /* FILES_CHANGE: others may rename entries meanwhile */
+        const char *context;        /* the wanted label, canonical; NULL: ignore labels */
+        const Ownership *ownership; /* the wanted group and modes; NULL: ignore both */
+        /* FILES_CHANGE: every label is known to be wrong, so it is written without reading */
+        bool blind;
+        bool contended; /* FILES_CHANGE: others may rename entries meanwhile */
 } FilesSpec;
 
-/* Walks, see tree_walk(). FILES_CHANGE: an entry gets all of its label, its group and its mode, in this
- * order, that is not right already; what is right is not written (its ctime stays). But on ext4, which
- * leaves alone an inode that is given the value it has, labels are written without a look if the root has
- * another one. Modes only ever get bits more (ownership_mode()); setuid and setgid, which the kernel takes
- * away from a file whose group changes, are given back, file capabilities are not; of a symbolic link the
- * group alone is changed, and no link is followed. FILES_CHANGE needs CAP_FOWNER; labels need CAP_SYS_ADMIN
- * besides, groups CAP_CHOWN, and CAP_FSETID, or else the kernel drops setgid where a mode is set, without a
- * word. Returns as tree_walk(), and NOT_SUPPORTED, with nothing touched, if the file system keeps no labels
- * though they matter, or is read-only. */
+/* Walks over the files, see tree_walk(). FILES_CHANGE sets the label, then the group, then the mode of each
+ * entry. A right value is not written, so the ctime stays. But ext4 does not write an equal label to the
+ * inode, so on ext4 labels are written without reading if the root has another label. Modes only gain bits
+ * (ownership_mode()). chown(2) clears setuid, setgid and file capabilities of a file; setuid and setgid are
+ * restored, file capabilities are not. Of a symbolic link only label and group are changed, and no link is
+ * followed. FILES_CHANGE needs CAP_FOWNER; labels also need CAP_SYS_ADMIN; groups also need CAP_CHOWN and
+ * CAP_FSETID, without which chmod(2) clears setgid silently. Returns as tree_walk(), or NOT_SUPPORTED, with
+ * nothing changed, if the file system is read-only, or keeps no labels and context is set. */
 int files_walk(const FilesSpec *spec, WalkResult *ret, Failure *f) _warn_unused_;
 
-/* Explains the errno of an entry to a user: the meaning here and, in brackets, what to do.
- * group: its group was to be changed, not only its label. */
+/* Explains the errno of an entry to a user: the reason and, in brackets, the remedy. group: the group of the
+ * entry was to be changed, not only its label. */
 const char *files_error_text(int error, bool group);

@@ -27,10 +27,10 @@ int mark_xattr_read(int fd, Mark *ret) {
                         break;
                 case EOPNOTSUPP:
                 case ENOSYS:
-                case EPERM: /* file systems in user space that have no such xattrs say so too */
+                case EPERM: /* FUSE file systems without trusted xattrs return this, too */
                         mark.found = MARK_UNSUPPORTED;
                         break;
-                case ERANGE: /* longer than any of ours */
+                case ERANGE: /* longer than any mark of selvol */
                 case E2BIG:
                         mark.found = MARK_INVALID;
                         break;
@@ -41,18 +41,18 @@ int mark_xattr_read(int fd, Mark *ret) {
         return 0;
 }
 
-/* EINVAL: the file system has nothing to sync. */
+/* Ignores EINVAL, the errno of a file system that has nothing to sync. */
 static int sync_root(int fd) {
         return fsync(fd) < 0 && errno != EINVAL && errno != EROFS ? -errno : 0;
 }
 
-/* Whether somebody could skip work because of it. */
+/* Whether a mount could skip a walk because of the mark. */
 static bool claims_much(const Mark *m) {
         return (m->label_state == FILES_COMPLETE && !m->tainted) || m->ownership_state == FILES_COMPLETE;
 }
 
-/* Puts mark in the place of old, or at least takes old away. For a mount it may stay where nothing can be
- * written, as nothing else changes there either; not where files are going to be changed. */
+/* Replaces old with mark, or at least removes old. On a read-only file system old may stay for a mount,
+ * because nothing else can change there either; old may not stay if files are going to be changed. */
 static int replace_mark(int fd, const Mark *old, const Mark *mark, FailureKind kind, Failure *f) {
         _cleanup_free_ char *text = mark_format(mark);
         int error;
@@ -87,7 +87,7 @@ bool mark_change_is_written(MarkFound found, MarkChange change) {
         }
 }
 
-/* Makes it a mark of this root, and of who has it mounted now. */
+/* Records the root's inode and the file system's present fingerprint in the mark. */
 static int set_place(int fd, const MarkProof *proof, Mark *mark) {
         struct stat st;
 
@@ -98,7 +98,7 @@ static int set_place(int fd, const MarkProof *proof, Mark *mark) {
         return 0;
 }
 
-/* A mark whose fingerprint can't be written is not believed the next time. */
+/* If the fingerprint can't be written, the next mount does not trust the mark. */
 static int note_fingerprint(int fd, const MarkProof *proof, Mark *mark) {
         _cleanup_free_ char *text = NULL;
         int r;
@@ -135,7 +135,7 @@ int mark_xattr_apply(int fd, MarkChange change, const MarkProof *proof, Mark *re
                 if (r < 0)
                         return r;
         }
-        /* A right mark may not be on disk yet: its writer may have been killed before the sync. */
+        /* A right mark may not be on disk yet, if its writer was killed before fsync(2). */
         r = changed ? replace_mark(fd, &old, &mark, FAILURE_MOUNT_FAILED, f) : sync_root(fd);
         return r != 0 ? r : mark_xattr_read(fd, ret);
 }
@@ -171,7 +171,7 @@ int mark_xattr_begin(int fd, const MarkWork *work, const MarkProof *proof, Mark 
         return 0;
 }
 
-/* Whether it is still what was written, or still isn't there. */
+/* Whether the mark is still the one that mark_xattr_begin() wrote, or still absent. */
 static bool is_as_begun(const Mark *now, const Mark *begun) {
         return now->found == begun->found && (now->found != MARK_PRESENT || mark_equal(now, begun));
 }

@@ -24,7 +24,7 @@ void container_contexts_done(ContainerContexts *c) {
         *c = (ContainerContexts){ 0 };
 }
 
-/* Returns a copy of the n bytes at s without any of the given characters at both ends. */
+/* Returns a copy of n bytes at s, trimmed of the given characters at both ends. */
 static char *copy_trimmed(const char *s, size_t n, const char *characters) {
         while (n > 0 && strchr(characters, s[0])) {
                 s++;
@@ -88,7 +88,7 @@ int container_contexts_parse(const char *text, ContainerContexts *ret) {
         return 0;
 }
 
-/* A policy without container types is a fact like any other, so an absent file is no error. */
+/* Some policies have no container types, so an absent file is no error. */
 static int read_file_context(char **ret) {
         _cleanup_(container_contexts_done) ContainerContexts contexts = { 0 };
         _cleanup_fclose_ FILE *file = NULL;
@@ -184,7 +184,7 @@ int selinux_check_context(const char *context, char **ret, Failure *f) {
         return context_canonicalize(known, ret, f);
 }
 
-/* Names fd as a path. What stands in for /proc could lead anywhere, so it must be procfs. */
+/* Returns a path to fd. Another file system mounted at /proc could lead anywhere, so /proc must be procfs. */
 static int fd_path(int fd, char **ret) {
         _cleanup_close_ int proc = -EBADF;
         struct statfs sfs;
@@ -229,7 +229,8 @@ int selinux_read_label(int fd, char **ret) {
         if (n < 0 && errno != ENODATA && errno != EOPNOTSUPP)
                 return -errno;
 
-        /* The kernel counts the trailing NUL in; whoever wrote the label to disk may not have written one. */
+        /* The kernel includes the trailing NUL; a program that wrote the label to disk may have left it
+         * out. */
         buffer[n < 0 ? 0 : n] = '\0';
         if (isempty(buffer)) {
                 *ret = TAKE_PTR(buffer);
