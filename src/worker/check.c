@@ -28,7 +28,7 @@ int check_call(const Child *c, const char *volume, const char *source, const cha
         r = free_and_strdup(&q.fs_type, isempty(fs_type) ? NULL : fs_type);
         if (r < 0)
                 return r;
-        /* One that passes, for a request that has none. It is never looked at. */
+        /* A request without a target gets one that passes the check and is not used otherwise. */
         q.target = target ? strdup(target) : strdup_printf("%s/staged", c->settings->target_roots[0]);
         if (!q.target)
                 return -ENOMEM;
@@ -98,7 +98,7 @@ static int check_foreign_mounts(const Child *c, const MountFact *mounts, size_t 
 
                 if (settings_may_have_volume(c->settings, m->target))
                         continue;
-                /* Its directory may have been in TargetRoots= before. */
+                /* The worker may have made the mount when TargetRoots= had the directory. */
                 r = mount_note_find(m->mount_id, m->device, m->target, NULL);
                 if (r < 0)
                         return r;
@@ -178,7 +178,7 @@ int noted_check_shared(const Child *c, const Source *source, const MountFact *fa
         r = mount_note_find(fact->mount_id, fact->device, fact->target, &note);
         if (r < 0)
                 return r;
-        /* The worker has checked the source of each mount that it made itself. */
+        /* The worker has checked the source of each mount that it made. */
         if (r > 0 && !note.adopted)
                 return 0;
         if (source->fs->source == SOURCE_BLOCK)

@@ -10,10 +10,10 @@
 #include "model/limits.h"
 #include "worker/child.h"
 
-/* The last byte of each text stays 0. */
+/* The last byte of each string stays 0. */
 typedef struct Entry {
         _Atomic pid_t pid;  /* 0: free */
-        _Atomic bool ready; /* the rest is filled in */
+        _Atomic bool ready; /* the other members are set */
         pid_t peer;
         char operation[16];
         char volume[VOLUME_ID_MAX + 1];
@@ -152,8 +152,8 @@ bool child_peer_is_gone(void *userdata) {
         return p.fd < 0 || (poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR)));
 }
 
-/* However long it takes: a hang-up, the parent's signal or the job's deadline ends the wait. ret_reply may be
- * NULL. */
+/* Asks selvold and waits without a time-out: a hang-up, the parent's signal or the job's deadline ends the
+ * wait. ret_reply may be NULL. */
 static int ask_selvold(Child *c, const char *member, const MessageType *type, const void *question,
                        sd_bus_message **ret_reply, Failure *f) {
         _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;

@@ -15,7 +15,7 @@
 #include "worker/files-change.h"
 #include "worker/observe.h"
 
-/* How many entries are compared before a map. */
+/* The number of entries that are compared before the mount is idmapped. */
 enum { ENTRIES_COMPARED = 1024 };
 
 static int apply_mark_change(int root, MarkChange change, const MarkProof *proof, Mark *mark, Failure *f) {
@@ -44,12 +44,12 @@ int files_mark_staged(Child *c, const Subject *s, const MountOutcome *o, MarkCha
                         return r;
         }
         r = apply_mark_change(s->root, change, &o->proof, mark, f);
-        /* After an error the mount is given up, whether it is read-only or not. */
+        /* After an error the operation drops the mount, so the attribute does not matter. */
         if (r == 0 && only_mount)
                 r = attributes_set_read_only(s->tree, true);
         if (r != 0)
                 return r;
-        /* On a read-only superblock nothing can become untrue. */
+        /* On a read-only superblock the mark stays true. */
         if (o->superblock_read_only || !mark_exceeds(mark, change))
                 return 0;
         return failure_set(
@@ -58,7 +58,7 @@ int files_mark_staged(Child *c, const Subject *s, const MountOutcome *o, MarkCha
                 " of its root directory) says that all files have the right label or group. That would no longer be true, and it could not be changed. journalctl -k may say why; a file system that is read-only because of an error has to be unmounted and checked (fsck).");
 }
 
-/* Where that is not possible the next mount is not believed. */
+/* If the fingerprint can't be written, the next mount does not trust the mark. */
 static int note_fingerprint_live(Child *c, const Target *target, const MountOutcome *o, Mark *mark) {
         _cleanup_(subject_done) Subject s = SUBJECT_INIT;
         _cleanup_failure_ Failure ignored = { 0 };
@@ -72,9 +72,9 @@ static int note_fingerprint_live(Child *c, const Target *target, const MountOutc
         return r < 0 ? r : 0;
 }
 
-/* To take note of a mount of the host's is no harm, as long as nothing is written to it. A mark that is
- * there already makes it a volume of selvol's: left as it is because somebody has mounted the volume
- * elsewhere to have a look, it would claim too much. */
+/* Recording a mount of the host does no harm as long as nothing is written to it. So only a volume without a
+ * mark is checked: a mark shows that the volume is selvol's, and must change even if an administrator has
+ * also mounted the volume elsewhere, because otherwise the mark would claim too much. */
 int files_mark_live(Child *c, const Target *target, const MountOutcome *o, MarkChange change, Mark *mark,
                     Failure *f) {
         _cleanup_(subject_done) Subject s = SUBJECT_INIT;
@@ -99,8 +99,8 @@ int files_mark_live(Child *c, const Target *target, const MountOutcome *o, MarkC
 typedef struct Reporter {
         Child *child;
         uint64_t total;
-        bool counting; /* what is only counted is not done yet */
-        bool quiet;    /* it is no walk that anybody waits for */
+        bool counting; /* the walk only counts entries, so none is done yet */
+        bool quiet;    /* the walk sends no progress */
 } Reporter;
 
 static int report_walk(const WalkCounts *counts, void *userdata) {
@@ -114,12 +114,13 @@ static int report_walk(const WalkCounts *counts, void *userdata) {
         return tell_progress(reporter->child, reporter->counting ? &nothing : counts, reporter->total);
 }
 
-/* Threads that are started inherit it. */
+/* New threads inherit the I/O class. */
 static void set_io_class(int io_class) {
         (void) syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(io_class, 0));
 }
 
-/* The steps after the walk, such as publishing the mount, are waited for: the walk is not idle I/O. */
+/* Runs the walk. Only the walk gets idle I/O, because callers wait for later steps such as publishing the
+ * mount. */
 static int run_walk(Reporter *reporter, FilesSpec *spec, WalkResult *ret, Failure *f) {
         const bool idle = reporter->child->settings->io_class == IO_CLASS_IDLE;
         TreeSpec *tree = &spec->tree;
@@ -131,7 +132,7 @@ static int run_walk(Reporter *reporter, FilesSpec *spec, WalkResult *ret, Failur
         tree->progress = report_walk;
         tree->userdata = reporter;
 
-        /* Each directory on the way down is kept open, and a tree may be deep. */
+        /* The walk keeps each directory on the way down open, and a tree may be deep. */
         if (getrlimit(RLIMIT_NOFILE, &limit) >= 0 && limit.rlim_cur < limit.rlim_max) {
                 limit.rlim_cur = limit.rlim_max;
                 (void) setrlimit(RLIMIT_NOFILE, &limit);
@@ -148,7 +149,7 @@ int files_verify(Child *c, FilesSpec *spec, WalkResult *ret, Failure *f) {
         return run_walk(&(Reporter){ .child = c }, spec, ret, f);
 }
 
-/* One change of the files of a volume. */
+/* Arguments of files_change(). */
 typedef struct Change {
         Child *child;
         const char *volume;
@@ -167,7 +168,7 @@ static int fall_back(const Change *g, OwnershipReason why, char *detail) {
         return 0;
 }
 
-/* The mark is wrong then: nothing else that relies on it must be done, here or elsewhere. */
+/* Resets the mark, which is wrong: nothing else may rely on it, here or elsewhere. */
 static int fall_back_on_difference(const Change *g, char *difference, Failure *f) {
         _cleanup_free_ char *detail = difference;
         const LogField fields[] = { { "MESSAGE_ID", MESSAGE_MARK_WRONG } };
@@ -183,9 +184,9 @@ static int fall_back_on_difference(const Change *g, char *difference, Failure *f
         return r != 0 ? r : fall_back(g, OWNERSHIP_FILES_DIFFER, TAKE_PTR(detail));
 }
 
-/* Compares the first entries before a mount swaps their group: what others have given to other groups since
- * would stay unreachable. The time this takes must not grow with the volume, and it shows no progress. *ret
- * is what differs, in words; NULL if nothing does. */
+/* Compares the first entries before a mount swaps their group: files that another program has given to other
+ * groups would stay inaccessible. The time must not grow with the volume, and the walk shows no progress.
+ * *ret describes the difference; NULL: none. */
 static int find_difference(const Change *g, const Ownership *on_disk, char **ret, Failure *f) {
         FilesSpec spec = {
                 .tree = { .fd = g->subject->root, .part = g->subject->part, .max_entries = ENTRIES_COMPARED },
@@ -206,7 +207,7 @@ static int find_difference(const Change *g, const Ownership *on_disk, char **ret
         return *ret ? 0 : -ENOMEM;
 }
 
-/* Unlike a walk a map mends nothing, so the word of the mark alone is not enough. */
+/* An idmapped mount, unlike a walk, corrects no files, so the mark is not trusted alone. */
 static int map_groups(const Change *g, Failure *f) {
         const FilesDecision *d = &g->result->files;
         const Ownership on_disk = { .gid = d->disk_gid, .readers = g->answer->files.readers };
@@ -234,7 +235,7 @@ static int map_groups(const Change *g, Failure *f) {
         return observe_root(g->subject->root, o, &g->result->mark);
 }
 
-/* Files are touched once this is on disk. */
+/* Writes "partial" into the mark, on disk, before files are changed. */
 static int begin_mark(const Change *g, const MarkWork *work, Mark *ret, Failure *f) {
         _cleanup_(mark_done) Mark begun = { 0 }, now = { .found = MARK_ABSENT };
         int r;
@@ -242,7 +243,7 @@ static int begin_mark(const Change *g, const MarkWork *work, Mark *ret, Failure 
         r = mark_xattr_begin(g->subject->root, work, &g->result->outcome.proof, &begun, f);
         if (r != 0)
                 return r;
-        /* From here on the mark says nothing that was not seen. */
+        /* From here on the mark claims only facts that the worker has seen. */
         g->result->outcome.proof.belief = MARK_BELIEVED;
         if (begun.found == MARK_PRESENT) {
                 r = mark_copy(&begun, &now);
@@ -256,7 +257,8 @@ static int begin_mark(const Change *g, const MarkWork *work, Mark *ret, Failure 
         return 0;
 }
 
-/* The file system's count of inodes is good enough for a volume that is all of it. */
+/* Finds the number of entries. The file system's count of inodes is good enough for a volume that is a whole
+ * file system. */
 static int find_total(const Change *g, FilesSpec *spec, uint64_t *ret, Failure *f) {
         _cleanup_(walk_result_done) WalkResult counted = { 0 };
         uint64_t used = g->result->outcome.inodes_used;
@@ -307,7 +309,7 @@ static int walk_over_files(const Change *g, Failure *f) {
         r = ask_walk(g->child, &(WalkNote){ .mark = g->result->mark, .files = *d }, f);
         if (r != 0)
                 return r;
-        /* Before what may take long and can't be told about. */
+        /* A long step without progress follows. */
         log_debug("Walking over %llu entries.", (unsigned long long) reporter.total);
         r = tell_progress(g->child, &(WalkCounts){ 0 }, reporter.total);
         if (r < 0)
@@ -317,8 +319,8 @@ static int walk_over_files(const Change *g, Failure *f) {
                 return r;
         g->result->walked = true;
         g->result->walk.submounts = TAKE_PTR(g->subject->submounts);
-        /* A skipped entry is as it was, and is the volume's alone once its other name is gone; and an entry
-         * that moved to the last may not have been seen. */
+        /* A skipped entry is unchanged and becomes the volume's alone when its other name is gone. An entry
+         * that moved until the end may not have been visited. */
         if (!walk_is_complete(&g->result->walk.counts))
                 return 0;
         r = mark_xattr_finish(g->subject->root, &begun, &work, g->answer->change, &now, f);
@@ -334,8 +336,7 @@ static int check_reliances(const Change *g, Failure *f) {
                                      g->answer->n_reliances, f);
 }
 
-/* selvold knows whether the job may wait until nobody relies on the group any more; and that may be so by
- * now. */
+/* Asks selvold: the job may wait until nobody relies on the group, and by now nobody may. */
 static int ask_about_group(const Change *g, PlanQuestion *question, PlanAnswer *answer, Failure *f) {
         _cleanup_(plan_answer_done) PlanAnswer again = PLAN_ANSWER_INIT;
         int r;

@@ -5,17 +5,16 @@
 #include "wire/messages.h"
 #include "worker/subject.h"
 
-/* Whether files_change() may have to do anything, for which it needs a subject; otherwise that may be
+/* Whether files_change() may change files or the mount, and so needs a subject; otherwise the subject may be
  * empty. */
 static inline bool files_may_change(const FilesWanted *w) {
         return !isempty(w->context) || w->ownership == OWNERSHIP_WALK || w->ownership == OWNERSHIP_MAP;
 }
 
-/* Decides what the files of a volume need, does it, and notes it in the result: idmap the mount, or walk
- * over all files. result->outcome and result->mark are what was seen of the root; they are brought up to
- * date. Entries that failed are no error, see files_failed(). If others rely on the group that a walk would
- * take from them, selvold is asked for a plan once more, which may name others who do. Returns 0, a
- * negative errno, or a failure kind. */
+/* Decides what the files of a volume need, then idmaps the mount or walks over all files, and updates the
+ * result. result->outcome and result->mark describe the root; they are updated. Entries that failed are no
+ * error, see files_failed(). If a walk would take a group from others, selvold is asked for a plan again; the
+ * answer may name more reliances. Returns 0, a negative errno, or a failure kind. */
 int files_change(Child *c, const char *volume, PlanQuestion *question, PlanAnswer *answer, Subject *s,
                  OperationResult *result, Failure *f) _warn_unused_;
 
@@ -24,19 +23,18 @@ static inline bool files_failed(const OperationResult *result) {
         return result->walked && result->walk.counts.failed > 0;
 }
 
-/* Has the mark claim less, and tells selvold if that changed it; if it is believed (o->proof), notes the
- * fingerprint of now. Through a mount that was made for this and is not published, also one that is
- * read-only: others of the file system may not be. Returns 0, a negative errno, or MOUNT_FAILED, also if
- * the mark still claims more than the change leaves. */
+/* Makes the mark claim less, and tells selvold if the mark changed; updates the fingerprint of a trusted mark
+ * (o->proof). Works through a staged mount, which may be read-only, because other mounts of the file system
+ * may be writable. Returns 0, a negative errno, or MOUNT_FAILED, also if the mark still claims more than the
+ * change leaves. */
 int files_mark_staged(Child *c, const Subject *s, const MountOutcome *o, MarkChange change, Mark *mark,
                       Failure *f) _warn_unused_;
 
-/* The same through a mount that is there for everybody, also one that is read-only: others of the file
- * system may not be. Returns as files_mark_staged(), and as subject_copy(), subject_check() and
+/* The same through a visible mount. Returns as files_mark_staged(), subject_copy(), subject_check() and
  * foreign_check(). */
 int files_mark_live(Child *c, const Target *target, const MountOutcome *o, MarkChange change, Mark *mark,
                     Failure *f) _warn_unused_;
 
-/* Compares all files, of a mode FILES_VERIFY, and tells selvold how far that is. Returns 0, also if entries
- * failed; a negative errno, of it -ECANCELED if selvold has hung up; or a failure kind. */
+/* Compares all files (spec->mode is FILES_VERIFY) and sends progress to selvold. Returns 0, also if entries
+ * failed; a negative errno, -ECANCELED if selvold has hung up; or a failure kind. */
 int files_verify(Child *c, FilesSpec *spec, WalkResult *ret, Failure *f) _warn_unused_;

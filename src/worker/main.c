@@ -102,8 +102,8 @@ static int listen_at(const char *path) {
         return TAKE_FD(fd);
 }
 
-/* The options for tests would let whoever can start us choose what is allowed, so systemd's socket excludes
- * them. */
+/* With the options for tests, the user who starts the worker would choose what is allowed, so they are
+ * refused with a socket of systemd. */
 static int get_socket(const Arguments *args) {
         int n, fd, r;
 
@@ -164,8 +164,7 @@ static int prepare_directory(const char *path) {
         return 0;
 }
 
-/* A staged mount must be out of everybody's reach until it has been verified, and the worker's notes must be
- * its own. */
+/* Nobody else may reach a staged mount before it is verified, or write the worker's notes. */
 static int prepare_directories(void) {
         int r;
 
@@ -186,7 +185,7 @@ static int run_worker(const Arguments *args) {
         sigset_t set;
         int fd, r;
 
-        /* Before anything has descriptors of its own. */
+        /* sd_listen_fds(3) comes before anything else opens descriptors. */
         fd = get_socket(args);
         if (fd < 0)
                 return fd;

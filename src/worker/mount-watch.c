@@ -10,10 +10,10 @@
 #include "mount/mount-table.h"
 #include "worker/operations.h"
 
-/* A look reads the whole table: one for a burst of changes. */
+/* A look reads the whole mount table, so a burst of changes gets one look. */
 enum { LOOK_DELAY_USEC = 100 * 1000, LOOK_INTERVAL_USEC = 500 * 1000, NODE_INTERVAL_USEC = 1000 * 1000 };
 
-/* A mount that is expected and not noted has gone: one that looks the same is another one. */
+/* An expected mount without a note is gone: a mount that looks the same is another one. */
 #define NOTE_GONE UINT64_MAX
 
 typedef struct Watch {
@@ -21,12 +21,12 @@ typedef struct Watch {
         sd_event_source *source;
         sd_event_source *soon; /* the next look */
         sd_event_source *node_source;
-        Node node;            /* as last told */
-        uint64_t looked_usec; /* when the last one was, CLOCK_MONOTONIC */
+        Node node;            /* as last sent to selvold */
+        uint64_t looked_usec; /* time of the last look, CLOCK_MONOTONIC */
         int fd;               /* /proc/self/mountinfo, polled */
-        MountFact *mounts;    /* by id; as last told */
+        MountFact *mounts;    /* sorted by id, as last sent to selvold */
         size_t n_mounts;
-        char **former; /* targets of mounts of volumes that are beneath the roots no more */
+        char **former; /* targets of noted mounts that are no longer beneath the roots */
 } Watch;
 
 struct Watch *watch_free(struct Watch *w) {
@@ -51,7 +51,7 @@ static int compare_mount_ids(const void *a, const void *b) {
         return x->mount_id < y->mount_id ? -1 : x->mount_id > y->mount_id;
 }
 
-/* Adds whose mount it is, by the worker's note. */
+/* Sets the volume of a mount that the worker has noted. */
 static int recognize_mount(MountFact *fact) {
         _cleanup_(mount_note_done) MountNote note = { 0 };
         int r;
@@ -88,7 +88,7 @@ static int look_at_mounts(const Watch *w, MountFact **ret, size_t *ret_n) {
         return 0;
 }
 
-/* The kernel gives an id to another mount once it is free. What is adopted is noted while it is there. */
+/* The kernel reuses the id of a mount that is gone. An adopted mount gets its note while it is mounted. */
 static bool is_same_fact(const MountFact *a, const MountFact *b) {
         return (a->note_id == 0 || a->note_id == b->note_id) && streq(a->target, b->target) &&
                streq(a->device, b->device) && streq(a->source, b->source) && streq(a->fs_type, b->fs_type);
@@ -100,8 +100,8 @@ static bool is_unchanged(const MountFact *a, const MountFact *b) {
                streq(strempty(a->also_at), strempty(b->also_at));
 }
 
-/* Walks over both lists, which are sorted by id. The lists of *changes have room for all; their strings are
- * w's and new's. */
+/* Compares both lists, which are sorted by id. The lists of *changes have room for all; their strings belong
+ * to w and new. */
 static void find_changes(const Watch *w, const MountFact *new, size_t n_new, MountChanges *changes) {
         size_t i = 0, k = 0;
 
@@ -157,7 +157,8 @@ static size_t count_gone(const Watch *w, const MountFact *new, size_t n_new) {
         return n;
 }
 
-/* The kernel may give a stranger's mount at the target the same id, and a tmpfs the same device. */
+/* Removes the notes of mounts that are gone: the kernel may give a foreign mount at the target the same id,
+ * and a tmpfs the same device. */
 static void remove_notes(const Watch *w, const MountFact *new, size_t n_new) {
         for (size_t i = 0, k = 0; i < w->n_mounts; i++) {
                 const MountFact *old = &w->mounts[i];
@@ -171,8 +172,8 @@ static void remove_notes(const Watch *w, const MountFact *new, size_t n_new) {
 
 static int look_soon(Watch *w);
 
-/* The table changes while it is read, so what one look does not see is looked for again before it is told
- * to have gone. With *ret_n SIZE_MAX the two don't agree. */
+/* The table may change during a read, so a mount that one look misses is reported as gone only if a second
+ * look misses it, too. *ret_n is SIZE_MAX if the looks don't agree. */
 static int look_surely(const Watch *w, MountFact **ret, size_t *ret_n) {
         MountFact *mounts;
         size_t n, gone;
@@ -210,7 +211,7 @@ static int look_and_tell(Watch *w) {
                 r = tell_changes(w, mounts, n);
         }
         if (r < 0) {
-                /* The peer sees the end of the connection and starts again from a full look. */
+                /* selvold sees the end of the connection and starts again with a full look. */
                 mount_facts_free(mounts, n);
                 log_error_errno(r, "Failed to watch the mount table: %m");
                 return sd_event_exit(w->child->event, r);
@@ -268,8 +269,8 @@ static int tell_node(Watch *w) {
         return 0;
 }
 
-/* By the clock: the kernel tells of setenforce(8) by a netlink socket only, of a family that the unit
- * doesn't allow. */
+/* A timer: the kernel reports setenforce(8) only through a netlink socket, of a family that the unit doesn't
+ * allow. */
 static int on_node_timer(sd_event_source *source, uint64_t usec, void *userdata) {
         Watch *w = userdata;
         int r;
@@ -281,13 +282,12 @@ static int on_node_timer(sd_event_source *source, uint64_t usec, void *userdata)
         return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
-/* The target of a mount that is noted: so there are no more of these than notes, whatever is expected, and
- * however often. */
+/* Only adds targets of noted mounts, so the list can't grow beyond the notes, whatever selvold expects. */
 static int add_former(Watch *w, const char *target) {
         return strv_contains(w->former, target) ? 0 : strv_extend(&w->former, target);
 }
 
-/* The notes before the table: each is of a mount that was there already. */
+/* Reads the notes before the mount table, so each note's mount was there already. */
 static int first_look(Watch *w) {
         MountNote *notes = NULL;
         size_t n_notes = 0;
@@ -314,13 +314,14 @@ static int on_child_gone(sd_event_source *source, int fd, uint32_t events, void 
         return sd_bus_emit_signal(c->bus, WORKER_PATH, WORKER_INTERFACE, WORKER_ORPHAN, NULL);
 }
 
-/* Returns 1, or 0 if it has gone already. The descriptor ends with the process. */
+/* Returns 1; 0 if the child is gone already; or a negative errno. The descriptor lives as long as the
+ * process. */
 static int watch_orphan(Child *c, pid_t pid) {
         int fd = pidfd_open(pid, 0), r;
 
         if (fd < 0)
                 return errno == ESRCH ? 0 : -errno;
-        /* The pid may have become another's before it was opened. */
+        /* Another process may have got the pid before pidfd_open(2). */
         if (!children_has(c->children, pid)) {
                 close(fd);
                 return 0;
@@ -329,8 +330,8 @@ static int watch_orphan(Child *c, pid_t pid) {
         return r < 0 ? r : 1;
 }
 
-/* Another child has the place of an orphan in the table once that is gone: so the strings are copied before
- * watch_orphan() makes sure that it is there. */
+/* Another child may take the entry of an orphan that is gone, so the strings are copied before watch_orphan()
+ * checks that the orphan is still there. */
 static int watch_orphans(Child *c, Watched *watched) {
         OrphanNote seen;
         size_t i = 0;
@@ -367,7 +368,8 @@ int watch_begin(Child *c, sd_bus_message *reply) {
         Watched all;
         int r;
 
-        /* The children first: one that has gone by then has published all before the table is read. */
+        /* Looks for children first: a child that is gone by then has published everything before the table is
+         * read. */
         r = watch_orphans(c, &watched);
         if (r < 0)
                 return r;
@@ -376,7 +378,7 @@ int watch_begin(Child *c, sd_bus_message *reply) {
         if (!w)
                 return -ENOMEM;
         w->child = c;
-        /* Polled before the first look, so that nothing is missed in between. */
+        /* Polled before the first look, so no change in between is missed. */
         w->fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
         if (w->fd < 0)
                 return -errno;
@@ -401,8 +403,8 @@ int watch_begin(Child *c, sd_bus_message *reply) {
         return watched_append(reply, &all);
 }
 
-/* Takes the fact over, unless a look has seen the mount already. What an earlier mount of the same id was,
- * doesn't matter any more: it is gone. */
+/* Takes the fact over, unless a look has seen the mount already. An earlier mount with the same id is
+ * gone. */
 static int add_expected(Watch *w, MountFact *fact) {
         MountFact *grown;
         size_t i = w->n_mounts;

@@ -192,7 +192,8 @@ void judge_mounted(int root, const PlanAnswer *answer, bool adopted, OperationRe
                 .witness = answer->witness,
         };
 
-        /* It is compared with what was kept, and what others have changed may not be on disk yet. */
+        /* The fingerprint is compared with the recorded one, and another program's changes may not be on disk
+         * yet. */
         if (adopted && !e.witness.alive && fingerprint_is_known(&e.witness.kept))
                 (void) syncfs(root);
         e.now = superblock_read_fingerprint(root, &result->outcome.fact);

@@ -10,7 +10,7 @@
 #include "worker/observe.h"
 #include "worker/operations.h"
 
-/* A mount that may hold a secret of others is only recorded: it gets no mark either. */
+/* A mount that may hold a secret is only recorded, and gets no mark. */
 static int check_adopted_files(const Child *c, const PlanAnswer *answer, OperationResult *result, Failure *f) {
         int r;
 
@@ -23,8 +23,8 @@ static int check_adopted_files(const Child *c, const PlanAnswer *answer, Operati
         return 0;
 }
 
-/* The mount is there, and may do to labels what the mark has to say from now on, whatever becomes of
- * groups. Labels that are to be right first are right until then. */
+/* The mount is visible, and files may get other labels through it; the mark has to say so first, even if the
+ * groups can't be changed. If the files are to be relabeled, the mark changes after the relabeling. */
 static int mark_and_change(Child *c, const AdoptCall *call, const Target *target, PlanQuestion *question,
                            PlanAnswer *answer, OperationResult *result, Failure *f) {
         _cleanup_(subject_done) Subject s = SUBJECT_INIT;
@@ -48,7 +48,7 @@ static int mark_and_change(Child *c, const AdoptCall *call, const Target *target
         return files_mark_live(c, target, &result->outcome, answer->change, &result->mark, f);
 }
 
-/* A mount that the worker has made itself is adopted when its record was lost. */
+/* Notes the mount. The mount may be one of the worker whose record was lost. */
 static int note_adopted(const AdoptCall *call, const Target *target, const MountFact *fact, Failure *f) {
         _cleanup_(mount_note_done) MountNote before = { .adopted = true };
         MountNote note = { .device = fact->device, .volume = call->origin.volume, .target = fact->target };
@@ -89,7 +89,7 @@ int operation_adopt(Child *c, const AdoptCall *call, OperationResult *result, Fa
         r = ask_checked(c, &question, NULL, &answer, f);
         if (r != 0)
                 return r;
-        /* Anew: what was seen before the answer may have been in the hands of another operation. */
+        /* Observed again: another operation may have had the mount before selvold answered. */
         r = observe_mount(&target, &result->outcome, &result->mark);
         if (r < 0)
                 return r;
@@ -108,7 +108,8 @@ int operation_adopt(Child *c, const AdoptCall *call, OperationResult *result, Fa
         if (r != 0)
                 return r;
         judge_keep(NULL, result);
-        /* The one who mounted it was to give it to the group. If that can't be seen, nobody relies on it. */
+        /* The program that mounted the volume should have used the group. If the root does not show the
+         * group, nobody relies on it. */
         if (d->ownership == OWNERSHIP_OPTION && result->outcome.root_gid != d->gid)
                 d->gid = d->disk_gid = GID_NONE;
         log_debug("%s: adopted mount %llu.", call->origin.volume, (unsigned long long) result->outcome.fact.mount_id);

@@ -11,9 +11,9 @@
 #include "worker/observe.h"
 #include "worker/operations.h"
 
-/* Where the files can be found: a mount, or what can be mounted. */
+/* The place of the files: a mount, or a source to mount. */
 typedef struct Place {
-        Target target; /* of the call; of no path if there is none */
+        Target target; /* the call's target; path is NULL if there is none */
         Source source; /* if there is no target */
         PlanQuestion question;
 } Place;
@@ -55,7 +55,7 @@ static int open_place(const Child *c, const ChangeCall *call, Place *p, Failure 
         return 0;
 }
 
-/* share keeps the mount, so that it can't be unmounted meanwhile. */
+/* Opens the files through a visible mount. share keeps the mount busy, so nobody can unmount it meanwhile. */
 static int open_live(const Child *c, const Place *p, const PlanAnswer *a, Target *share, Subject *s,
                      OperationResult *result, Failure *f) {
         int r;
@@ -100,7 +100,7 @@ static int open_staged(Child *c, const Place *p, const PlanAnswer *a, Subject *s
         return files_mark_staged(c, s, &result->outcome, MARK_KEEP, &result->mark, f);
 }
 
-/* Where SELinux is off no mount shows seclabel. */
+/* With SELinux off no mount shows seclabel. */
 static int check_changeable(const ChangeCall *call, const Node *node, const PlanAnswer *a, const MountOutcome *o,
                             Failure *f) {
         if (!isempty(a->files.context) && node->selinux && !o->fact.seclabel)
@@ -176,7 +176,8 @@ int operation_change(Child *c, const ChangeCall *call, OperationResult *result, 
         r = files_change(c, call->origin.volume, &place.question, &answer, &subject, result, f);
         if (r != 0)
                 return r;
-        /* The staged mount goes before anybody can want it, and its fingerprint is noted. */
+        /* The staged mount is dropped before another job can want the source, and before the fingerprint is
+         * read. */
         if (isempty(answer.share_target))
                 subject_done(&subject);
         judge_keep(isempty(answer.share_target) ? &place.source : NULL, result);

@@ -15,7 +15,7 @@
 #include "worker/observe.h"
 #include "worker/operations.h"
 
-/* The mount that a repeated request wants may be there already. */
+/* A repeated request may find its mount at the target. */
 static int find_repeated(const MountCall *call, const Target *target, OperationResult *result, Failure *f) {
         _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
         _cleanup_(mark_done) Mark mark = { 0 };
@@ -42,8 +42,7 @@ static int find_repeated(const MountCall *call, const Target *target, OperationR
         return 0;
 }
 
-/* Where else the file system is mounted is only looked up for a plan that depends on it: that reads the
- * whole mount table. */
+/* Reads the whole mount table for the mounts of the file system only if the plan depends on them. */
 static int ask_and_look(Child *c, PlanQuestion *question, const Source *source, PlanAnswer *ret, Failure *f) {
         int r;
 
@@ -67,8 +66,8 @@ static int observe_and_ask(Child *c, const Source *source, PlanQuestion *questio
         return r < 0 ? r : ask_and_look(c, question, source, ret, f);
 }
 
-/* An answer may suppose labels that the mount turns out not to show, or the other way round. What was
- * staged stays. */
+/* Asks for a plan again if the first answer supposed labels that the mount does not show, or the other way
+ * round. The staged mount stays. */
 static int ask_again(Child *c, const Source *source, const MountOutcome *o, PlanQuestion *question,
                      PlanAnswer *answer, Failure *f) {
         _cleanup_(plan_answer_done) PlanAnswer again = PLAN_ANSWER_INIT;
@@ -91,7 +90,7 @@ static int ask_again(Child *c, const Source *source, const MountOutcome *o, Plan
         return 0;
 }
 
-/* The staged mount becomes what was asked for, before anybody sees it. */
+/* Brings the files and mark of the staged mount to the wanted state, before anybody sees the mount. */
 static int prepare_staged(Child *c, const MountCall *call, const Source *source, const Fingerprint *before,
                           PlanQuestion *question, PlanAnswer *answer, Subject *staged, OperationResult *result,
                           Failure *f) {
@@ -104,7 +103,7 @@ static int prepare_staged(Child *c, const MountCall *call, const Source *source,
         r = observe_root(staged->root, &result->outcome, &result->mark);
         if (r < 0)
                 return r;
-        /* Noted at once, as what follows may fail, and the mount has been counted. */
+        /* The fingerprint is written now: ext4 has counted the mount, and a later step may fail. */
         judge_staged(source, question, answer, before, result);
         r = files_mark_staged(c, staged, &result->outcome, MARK_KEEP, &result->mark, f);
         if (r != 0)
@@ -116,7 +115,7 @@ static int prepare_staged(Child *c, const MountCall *call, const Source *source,
         if (r != 0)
                 return r;
         wanted = &answer->files;
-        /* A superblock that was mounted before keeps its group, whatever the options say. */
+        /* A superblock that is mounted already keeps its group, whatever the options say. */
         if (wanted->ownership == OWNERSHIP_OPTION && result->outcome.root_gid != wanted->gid)
                 return failure_set(
                         f, FAILURE_GROUP_CONFLICT,
@@ -126,7 +125,7 @@ static int prepare_staged(Child *c, const MountCall *call, const Source *source,
         return files_change(c, call->origin.volume, question, answer, staged, result, f);
 }
 
-/* The mark says no more than will be true once somebody can write. */
+/* Changes the mark first, so it claims no more than stays true once others can write. */
 static int publish_staged(Child *c, const MountCall *call, const PlanAnswer *answer, const Subject *staged,
                           const Target *target, OperationResult *result, Failure *f) {
         MountNote note = { .device = result->outcome.fact.device,
@@ -141,7 +140,8 @@ static int publish_staged(Child *c, const MountCall *call, const PlanAnswer *ans
         r = noted_write(staged->tree, &note, f);
         if (r != 0)
                 return r;
-        /* Which mount it is has to be on record before others can see it, whatever becomes of selvold. */
+        /* The mount's identity must be recorded before others can see the mount, even if selvold is lost
+         * then. */
         r = ask_ready(c,
                       &(ReadyNote){ .identity = { .id = note.id, .device = note.device },
                                     .gid = result->files.gid,
@@ -193,8 +193,7 @@ int operation_mount(Child *c, const MountCall *call, OperationResult *result, Fa
         r = target_check_free(&target, f);
         if (r != 0)
                 return r;
-        /* The mount that selvold expects there may be hidden beneath a mount of a directory above: it has
-         * not gone. */
+        /* A mount of a directory above may hide the expected mount, which then is not gone. */
         if (call->expected.id != 0) {
                 r = unmount_check_hidden(target.path, call->expected.id, call->expected.device, f);
                 if (r != 0)

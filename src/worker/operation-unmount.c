@@ -9,7 +9,7 @@
 #include "worker/check.h"
 #include "worker/operations.h"
 
-/* Whether the mount is of the source. Which one that of an image or a btrfs is of, the mount table tells. */
+/* Whether the mount is of the source. For an image or btrfs the mount table tells. */
 static bool is_mounted_from(const Source *s, const MountIdentity *identity) {
         _cleanup_(mount_table_freep) MountTable *table = NULL;
         _cleanup_(mount_fact_done) MountFact fact = { 0 };
@@ -21,7 +21,7 @@ static bool is_mounted_from(const Source *s, const MountIdentity *identity) {
                mount_table_find_id(table, identity->id, &fact) >= 0 && source_is_mounted_as(s, &fact) > 0;
 }
 
-/* Nothing is known of a source that can't be opened as a volume's, or leads to something else by now. */
+/* Leaves *ret empty if the source can't be opened as a volume's, or leads to something else now. */
 static void open_unmounted_source(const Child *c, const UnmountCall *call, Source *ret) {
         _cleanup_(source_done) Source s = SOURCE_INIT;
         _cleanup_failure_ Failure ignored = { 0 };
@@ -34,14 +34,14 @@ static void open_unmounted_source(const Child *c, const UnmountCall *call, Sourc
         s = SOURCE_INIT;
 }
 
-/* A mount that is not noted has gone, or is not the worker's to unmount. */
+/* A mount without a note is gone, or the worker must not unmount it. */
 static int check_absent(const Child *c, const UnmountCall *call, Failure *f) {
         _cleanup_failure_ Failure there = { 0 };
         int r = 1;
 
         if (roots_contain(c->settings->target_roots, call->target))
                 return unmount_check_absent(call->target, c->settings, call->identity.id, call->identity.device, f);
-        /* Outside of the roots no more is said than that it is not there. */
+        /* Outside of the roots the reply only tells whether the mount is absent. */
         if (call->identity.id != 0)
                 r = unmount_check_absent(call->target, NULL, call->identity.id, call->identity.device, &there);
         return r > 0 ? target_validate(call->target, c->settings, f) : r;
@@ -55,17 +55,17 @@ static int unmount_noted(const Child *c, const UnmountCall *call, bool *ret_unmo
 
         if (roots_contain(c->settings->target_roots, call->target))
                 return unmount_target(call->target, c->settings, m->id, m->device, ret_unmounted, f);
-        /* If the target is beneath none of the roots any more, its directory is the root for this. */
+        /* If the target is no longer beneath a root, the target's directory serves as the root here. */
         directory = strndup(call->target, (size_t) (strrchr(call->target, '/') - call->target));
         if (!directory)
                 return -ENOMEM;
         settings.target_roots = (char *[]){ directory, NULL };
         r = unmount_target(call->target, &settings, m->id, m->device, ret_unmounted, f);
-        /* In words of the roots that there are */
+        /* The message has to name the real roots. */
         return r == FAILURE_PATH_NOT_ALLOWED ? target_validate(call->target, c->settings, f) : r;
 }
 
-/* It may have been moved, and come back. */
+/* Whether the mount is still anywhere: another program may have moved it, and may move it back. */
 static bool is_anywhere(uint64_t id) {
         _cleanup_(mount_table_freep) MountTable *table = NULL;
 

@@ -11,7 +11,7 @@
 #include "worker/observe.h"
 #include "worker/operations.h"
 
-/* *ret is the context that is compared, canonical; untouched if labels don't matter. */
+/* *ret is the context to compare, canonical; unchanged if labels don't matter. */
 static int check_expected(const VerifyCall *call, char **ret, Failure *f) {
         const WalkOptions options = { .entries_per_sec = call->entries_per_sec };
         int r;
@@ -37,7 +37,7 @@ static int name_issue(WalkResult *w, char *text) {
         return w->issues[0].path && text ? 0 : -ENOMEM;
 }
 
-/* The path itself and nothing else. */
+/* Compares only the path itself. */
 static int verify_one(const VerifyCall *call, const Target *target, const char *context, VerifyResult *v) {
         const Ownership ownership = { .gid = call->gid };
         WalkCounts *counts = &v->walk.counts;
@@ -56,7 +56,7 @@ static int verify_one(const VerifyCall *call, const Target *target, const char *
         return 0;
 }
 
-/* Compares all beneath the path, on a private copy of the mount, which no name in it can lead out of. */
+/* Compares all files beneath the path, on a private copy of the mount, so no name leads out of the mount. */
 static int verify_beneath(Child *c, const VerifyCall *call, const Target *target, const char *context,
                           WalkResult *ret, Failure *f) {
         _cleanup_(mount_table_freep) MountTable *table = NULL;
@@ -87,7 +87,7 @@ static int verify_beneath(Child *c, const VerifyCall *call, const Target *target
         return files_verify(c, &spec, ret, f);
 }
 
-/* *ret_mount_id: the mount that the path is on, and all that was compared. */
+/* *ret_mount_id: the mount of the path and of all files compared. */
 static int compare_path(Child *c, const VerifyCall *call, const char *context, VerifyResult *v,
                         uint64_t *ret_mount_id, Failure *f) {
         _cleanup_(target_done) Target target = TARGET_INIT;
@@ -110,7 +110,7 @@ static int compare_path(Child *c, const VerifyCall *call, const char *context, V
                     : verify_beneath(c, call, &target, context, &v->walk, f);
         if (r != 0)
                 return r;
-        /* An entry that could not be looked at is no match either. */
+        /* An entry that could not be read is no match either. */
         v->matches =
                 (!context || streq(v->actual, context)) && n->mismatched == 0 && n->misowned == 0 && n->failed == 0;
         log_debug("Compared %" PRIu64 " entries: %" PRIu64 " labels and %" PRIu64 " groups differ, %" PRIu64
@@ -120,7 +120,7 @@ static int compare_path(Child *c, const VerifyCall *call, const char *context, V
         return 0;
 }
 
-/* A wrong root is seen at the next mount, whatever the mark says. And a context covers the labels on disk. */
+/* The next mount finds a wrong root anyway. A context hides the labels on disk. */
 static bool breaks_labels(const VerifyCall *call, const char *context, const WalkCounts *n, const MountOutcome *o,
                           const Mark *mark) {
         bool only_root = call->depth == VERIFY_ROOT && streq(call->path, call->mount_target);
@@ -129,13 +129,14 @@ static bool breaks_labels(const VerifyCall *call, const char *context, const Wal
                streq_ptr(mark->context, context);
 }
 
-/* A mount that swaps groups shows the one on disk as another, as the root does. */
+/* An idmapped mount shows another group than the one on disk, also for the root. */
 static bool breaks_ownership(const VerifyCall *call, const WalkCounts *n, const MountOutcome *o, const Mark *mark) {
         return n->misowned > 0 && mark->ownership_state == FILES_COMPLETE &&
                call->gid == (o->idmapped ? o->root_gid : mark->gid);
 }
 
-/* A walk may have ended meanwhile: only what the mark claims now and claimed before is found wrong. */
+/* A walk may have ended meanwhile, so a claim counts as wrong only if the mark made it before and makes it
+ * now. */
 static MarkChange find_reset(const VerifyCall *call, const char *context, const WalkCounts *n, const MountOutcome *o,
                              const Mark *before, const Mark *now) {
         bool labels = breaks_labels(call, context, n, o, before) && breaks_labels(call, context, n, o, now);
@@ -164,7 +165,7 @@ static int open_mount(const Child *c, const VerifyCall *call, Target *ret, Mount
         return 0;
 }
 
-/* If it can't be read, it claims nothing, and is left alone; why is found out if it ought to be reset. */
+/* A mark that can't be read claims nothing and is left alone; reset_mark() finds the error. */
 static int read_mount_mark(const Child *c, const VerifyCall *call, Mark *ret) {
         _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
         _cleanup_(target_done) Target target = TARGET_INIT;
@@ -177,8 +178,7 @@ static int read_mount_mark(const Child *c, const VerifyCall *call, Mark *ret) {
         return r == -ENOMEM ? r : 0;
 }
 
-/* The mark says that all files are right, and a walk would be skipped on its word, here, and wherever the
- * volume goes. */
+/* Resets the mark, which says that all files are right: a mount would skip the walk, on any node. */
 static int reset_mark(Child *c, const VerifyCall *call, const char *context, uint64_t compared, const Mark *before,
                       VerifyResult *v, Failure *f) {
         _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
@@ -189,7 +189,7 @@ static int reset_mark(Child *c, const VerifyCall *call, const char *context, uin
         r = open_mount(c, call, &target, &o, &mark, f);
         if (r != 0)
                 return r;
-        /* The mark says nothing of what is mounted inside. */
+        /* The mark does not cover mounts inside. */
         if (!target.is_directory || compared != call->mount.id)
                 return 0;
         v->reset = find_reset(call, context, &v->walk.counts, &o, before, &mark);
@@ -221,7 +221,7 @@ int operation_verify(Child *c, const VerifyCall *call, VerifyResult *result, Fai
         r = reset_mark(c, call, context, compared, &before, result, &not_reset);
         if (r == 0 || r == -ENOMEM || r == -ECANCELED)
                 return r;
-        /* The findings are an answer all the same. */
+        /* The result of the comparison is still valid. */
         result->not_reset = r > 0 ? string_escape(strempty(not_reset.message), 1000) : strdup(strerror(-r));
         return result->not_reset ? 0 : -ENOMEM;
 }

@@ -4,10 +4,10 @@
 #include "wire/messages.h"
 #include "worker/child.h"
 
-/* The operations, methods of wire/protocol.h: each is one function, which runs from top to bottom and may
- * block. The call has been read and not been checked. result is empty before, and complete only after
- * success. All return 0; a negative errno, of it -ECANCELED if there is to be no reply; or a failure kind.
- * Nothing is left open that would keep a mount busy. */
+/* Each operation is a method of wire/protocol.h and one function, which runs from top to bottom and may
+ * block. The call has been read but not checked. result is empty before, and complete only after success. All
+ * return 0; a negative errno, -ECANCELED for no reply; or a failure kind. No open descriptor keeps a mount
+ * busy afterwards. */
 
 #define OPERATION_RESULT_INIT ((OperationResult){ .files = { .gid = GID_NONE, .disk_gid = GID_NONE } })
 
@@ -17,14 +17,13 @@ int operation_change(Child *c, const ChangeCall *call, OperationResult *result, 
 int operation_verify(Child *c, const VerifyCall *call, VerifyResult *result, Failure *f) _warn_unused_;
 int operation_unmount(Child *c, const UnmountCall *call, UnmountResult *result, Failure *f) _warn_unused_;
 
-/* A connection that watches the mounts beneath the target roots, and SELinux, for as long as the peer
- * likes. */
+/* A watch observes the mounts beneath the target roots, and SELinux, until the peer hangs up. */
 
 struct Watch *watch_free(struct Watch *w);
 
-/* Begins, and appends what is there now to the reply, as Watched. Returns 0 or a negative errno. */
+/* Begins a watch, and appends the present state to the reply, as Watched. Returns 0 or a negative errno. */
 int watch_begin(Child *c, sd_bus_message *reply) _warn_unused_;
 
-/* Has a mount looked for within half a second, unless a look has seen it already. Takes the fact over.
- * Returns 0, a negative errno, or NOT_SUPPORTED if nothing is watched. */
+/* Looks for a mount within half a second, unless a look has seen the mount already. Takes the fact over.
+ * Returns 0, a negative errno, or NOT_SUPPORTED if there is no watch. */
 int watch_expect(Child *c, MountFact *fact, Failure *f) _warn_unused_;

@@ -8,8 +8,8 @@
 #include "wire/protocol.h"
 #include "worker/operations.h"
 
-/* Refusals by its own checks, and failures of its own, are for this process's own record: selvold is not
- * trusted with it. The rest selvold logs itself, unless it has hung up. */
+/* The worker logs its own refusals and failures itself, because selvold is not trusted with them. selvold
+ * logs the other failures, unless it has hung up. */
 static int failure_priority(Child *c, FailureKind kind) {
         switch (kind) {
         case FAILURE_PATH_NOT_ALLOWED:
@@ -21,8 +21,8 @@ static int failure_priority(Child *c, FailureKind kind) {
         }
 }
 
-/* Ends a call: r is 0 if the reply was sent, a negative errno, or a failure kind with f filled. Returns
- * what a bus method is to return. */
+/* Ends a call: r is 0 if the reply was sent, a negative errno, or a failure kind with f filled. Returns the
+ * value for sd-bus. */
 static int finish_call(Child *c, const char *operation, const char *path, int r, Failure *f, sd_bus_error *error) {
         _cleanup_free_ char *target = string_escape(strempty(path), 200);
         const LogField fields[] = { { "SELVOL_TARGET", target }, { "SELVOL_OPERATION", operation } };
@@ -34,7 +34,7 @@ static int finish_call(Child *c, const char *operation, const char *path, int r,
                 log_debug("%s ends without a reply.", operation);
                 return 1;
         }
-        /* A file system that is shut down fails at any step. */
+        /* A file system that has shut down fails at any step. */
         if (r < 0 && r != -ENOTCONN && !isempty(path))
                 r = health_explain_errno(r, path, f);
         if (r < 0) {
@@ -61,7 +61,7 @@ static int reply_with(sd_bus_message *m, const MessageType *type, const void *re
         return r < 0 ? r : 0;
 }
 
-/* *ret_call begins with a CallOrigin. */
+/* Reads a call, which begins with a CallOrigin, and sets the log fields. */
 static int read_call(sd_bus_message *m, const MessageType *type, void *ret_call) {
         _cleanup_free_ char *volume = NULL, *job = NULL;
         const CallOrigin *origin = ret_call;
@@ -77,8 +77,8 @@ static int read_call(sd_bus_message *m, const MessageType *type, void *ret_call)
         return log_set_common_fields((LogField[]){ { "SELVOL_VOLUME", volume }, { "SELVOL_JOB", job } }, 2);
 }
 
-/* on_mount() and the like: the call is read, the operation run, and its result sent. path: the member of the
- * call that it is about. */
+/* Defines on_mount() and the like, which read the call, run the operation and send the result. path: the
+ * member of the call with the target. */
 #define DEFINE_OPERATION(name, Call, member, path, result_name, result_init)                \
         static int on_##name(sd_bus_message *m, void *userdata, sd_bus_error *error) {      \
                 _cleanup_(result_name##_done) __typeof__(result_init) result = result_init; \
@@ -111,7 +111,7 @@ static int on_watch(sd_bus_message *m, void *userdata, sd_bus_error *error) {
                 r = watch_begin(userdata, reply);
         if (r >= 0)
                 r = sd_bus_send(NULL, reply, NULL);
-        /* The child stays for it. */
+        /* The child continues and serves the watch. */
         return r >= 0 ? 1 : finish_call(userdata, WORKER_WATCH, NULL, r, &f, error);
 }
 
@@ -176,6 +176,6 @@ int serve_connection(Child *c, int fd) {
         watch_free(c->watch);
         sd_bus_flush_close_unref(c->bus);
         sd_event_unref(c->event);
-        /* Hanging up is how a peer ends, at whatever moment. */
+        /* A peer may hang up at any time. */
         return r < 0 && r != -ECONNRESET && r != -EPIPE && r != -ENOTCONN ? r : 0;
 }

@@ -20,19 +20,19 @@
 #include "worker/child.h"
 #include "worker/server.h"
 
-/* The deadline is for children that everybody has forgotten. selvold ends those that it waits for itself,
- * by hanging up, also when a walk gets on no more. One that does may take days: ten million entries at a
- * hundred a second, as a caller may ask for, are more than one, and a walk that was ended early would end
- * there each time, as it looks at what is right already at the same rate. */
+/* The deadline ends only children that nobody waits for. selvold hangs up to end its own children, also when
+ * a walk makes no progress. A slow walk may take days: ten million entries at a hundred a second (a caller
+ * may ask for that) take more than one. A walk that is ended too early would end at the same entry each time,
+ * because it reads right entries at the same rate. */
 enum { KILL_AFTER_SEC = 2, DEADLINE_SEC = 7 * 24 * 3600 };
 
-/* One connection and the child that serves it. The parent's copy of the connection is closed last, so that
- * the peer reads the end of file only when the child is gone. */
+/* A connection and the child that serves it. The parent closes its copy of the connection last, so the peer
+ * reads the end of file only when the child is gone. */
 typedef struct Connection {
         Server *server;
-        pid_t pid; /* also the id of its process group, which helpers such as mount.nfs are in */
+        pid_t pid; /* also its process group, with helpers such as mount.nfs */
         int fd;
-        bool ending; /* it has been told to end, or has */
+        bool ending; /* the child has ended, or was told to end */
         bool gone;   /* the child has ended; helpers may be left */
         sd_event_source *hangup_source, *timer_source;
 } Connection;
@@ -84,8 +84,8 @@ static int on_deadline(sd_event_source *source, uint64_t usec, void *userdata) {
         return 0;
 }
 
-/* Helpers that outlived the child have become our children (PR_SET_CHILD_SUBREAPER); they keep the
- * namespace and what is staged in it. */
+/* Whether all helpers are gone. The parent inherits helpers that outlive the child (PR_SET_CHILD_SUBREAPER);
+ * they keep the namespace and its staged mounts. */
 static bool helpers_are_gone(const Connection *c) {
         pid_t pid;
 
@@ -95,7 +95,7 @@ static bool helpers_are_gone(const Connection *c) {
         return pid < 0;
 }
 
-/* Waits for a connection at spare_fd, unless that is -EBADF: then it is fd. */
+/* Serves fd; if spare_fd is not -EBADF, waits there for a connection and serves that. */
 static int serve_next(Server *s, int fd, int spare_fd) {
         Child c = {
                 .settings = &s->settings,
@@ -129,7 +129,8 @@ static _Noreturn void run_child(Server *s, int fd, int spare_fd, pid_t parent) {
                 _exit(EXIT_FAILURE);
         sigemptyset(&none);
         (void) sigprocmask(SIG_SETMASK, &none, NULL);
-        /* Descriptors that the parent holds open for others would keep their peers from seeing the end. */
+        /* The parent's descriptors of other connections, if left open, would hide the end of file from their
+         * peers. */
         for (size_t i = 0; i < s->n_connections; i++)
                 s->connections[i]->fd = fd_close(s->connections[i]->fd);
         s->fd = fd_close(s->fd);
@@ -139,13 +140,13 @@ static _Noreturn void run_child(Server *s, int fd, int spare_fd, pid_t parent) {
         if (r < 0)
                 log_error_errno(r, "Failed to serve a connection: %m");
 #ifdef __SANITIZE_ADDRESS__
-        exit(r < 0 ? EXIT_FAILURE : EXIT_SUCCESS); /* leaks are reported then */
+        exit(r < 0 ? EXIT_FAILURE : EXIT_SUCCESS); /* reports leaks */
 #else
-        _exit(r < 0 ? EXIT_FAILURE : EXIT_SUCCESS); /* to take everything down would take its time */
+        _exit(r < 0 ? EXIT_FAILURE : EXIT_SUCCESS); /* skips the cleanup, which is slow */
 #endif
 }
 
-/* Either of fd and spare_fd is a descriptor. Returns the pid or a negative errno. */
+/* One of fd and spare_fd is a descriptor, the other -EBADF. Returns the pid or a negative errno. */
 static pid_t fork_child(Server *s, int fd, int spare_fd) {
         pid_t parent = getpid(), pid = fork();
 
@@ -157,14 +158,14 @@ static pid_t fork_child(Server *s, int fd, int spare_fd) {
         return pid;
 }
 
-/* It ends by itself. */
+/* Forgets the spare child, which ends by itself or has a connection. */
 static void drop_spare(Server *s) {
         s->spare_fd = fd_close(s->spare_fd);
         s->spare_pid = 0;
 }
 
-/* A child that waits for the next connection, which then need not wait for a fork. The event loop calls this
- * when there is nothing else to do. */
+/* Forks a child in advance, so the next connection need not wait for a fork. The event loop calls this when
+ * it is idle. */
 static int start_spare(sd_event_source *source, void *userdata) {
         Server *s = userdata;
         int pair[2];
@@ -183,7 +184,7 @@ static int start_spare(sd_event_source *source, void *userdata) {
         return 0;
 }
 
-/* The child is a zombie still: its process group can't be another's yet. */
+/* The child is still a zombie, so no other process group can have its id. */
 static void child_gone(Server *s, const siginfo_t *si) {
         for (size_t i = 0; i < s->n_connections; i++) {
                 Connection *c = s->connections[i];
@@ -204,12 +205,12 @@ static void child_gone(Server *s, const siginfo_t *si) {
         children_leave(s->children, si->si_pid);
 }
 
-/* By signal, not by sd_event_add_child(), which misses the end of a child that is being traced at that
- * moment, and knows nothing of helpers. */
+/* Handles SIGCHLD itself: sd_event_add_child() misses the end of a child that is being traced, and does not
+ * handle helpers. */
 static int on_sigchld(sd_event_source *source, const struct signalfd_siginfo *si, void *userdata) {
         Server *s = userdata;
 
-        /* Each is looked at before its pid becomes free. */
+        /* Each child is handled before the kernel can reuse its pid. */
         for (;;) {
                 siginfo_t ended = { 0 };
 
@@ -231,7 +232,7 @@ static int on_sigchld(sd_event_source *source, const struct signalfd_siginfo *si
         return sd_event_source_set_enabled(s->accept_source, SD_EVENT_ON);
 }
 
-/* Takes the descriptor over. */
+/* Takes fd over. */
 static int connection_start(Server *s, int fd) {
         _cleanup_(connection_freep) Connection *c = calloc(1, sizeof(*c));
         pid_t spare = s->spare_pid;
@@ -243,7 +244,7 @@ static int connection_start(Server *s, int fd) {
         }
         c->server = s;
         c->fd = fd;
-        /* The child that waits gets it, or one that is forked for it. */
+        /* The spare child gets the connection, otherwise a new child. */
         r = s->spare_fd >= 0 ? hand_over(s->spare_fd, fd) : -EPIPE;
         drop_spare(s);
         (void) sd_event_source_set_enabled(s->spare_source, SD_EVENT_ONESHOT);
@@ -294,7 +295,7 @@ static int on_accept(sd_event_source *source, int listen_fd, uint32_t events, vo
         r = connection_start(s, TAKE_FD(fd));
         if (r < 0)
                 log_error_errno(r, "Failed to start a child: %m");
-        /* The rest wait in the socket's backlog. */
+        /* More connections wait in the socket's backlog. */
         return s->n_connections >= SERVER_CONNECTIONS_MAX ? sd_event_source_set_enabled(source, SD_EVENT_OFF) : 0;
 }
 
@@ -312,9 +313,9 @@ static int on_stop(sd_event_source *source, const struct signalfd_siginfo *si, v
         return 0;
 }
 
-/* Returns 1 if mounts beneath the roots reach the host, 0 if the mount that holds them is a slave: an
- * option of the unit has put us in a mount namespace of our own, where systemd makes everything a slave of
- * the host. */
+/* Returns 1 if mounts beneath the roots reach the host; 0 if the mount with the roots is a slave: an option
+ * of the unit has put the worker in its own mount namespace, where systemd makes all mounts slaves of the
+ * host. */
 static int read_propagation(const Settings *settings) {
         _cleanup_(mount_table_freep) MountTable *table = NULL;
         _cleanup_close_ int fd = -EBADF;
@@ -375,7 +376,7 @@ static int on_worker_reload(sd_event_source *source, const struct signalfd_sigin
         (void) sd_notify(0, "RELOADING=1");
         if (load_settings(s) == 0) {
                 log_info("Configuration read again.");
-                /* It has the old one. */
+                /* The spare child has the old configuration. */
                 drop_spare(s);
                 (void) start_spare(s->spare_source, s);
         }
@@ -412,7 +413,8 @@ static int add_event_sources(Server *s) {
         return sd_event_set_watchdog(s->event, 1);
 }
 
-/* SELVOL_STAGE=namespace is for the tests: as on a kernel without fsopen(2) and statmount(2). */
+/* With SELVOL_STAGE=namespace, for tests, the worker behaves as on a kernel without fsopen(2) and
+ * statmount(2). */
 static void prepare_staging(Server *s) {
         const char *forced = getenv("SELVOL_STAGE");
         int r;

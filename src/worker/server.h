@@ -9,12 +9,12 @@
 #include "mount/stage-source.h"
 #include "worker/child.h"
 
-/* Accepts connections, gives each to a child of its own, of which one is forked in advance, and ends the
- * child when the peer hangs up. Touches no volume itself, so that none can block it. */
+/* The server accepts connections, gives each to its own child (one is forked in advance), and ends the child
+ * when the peer hangs up. The server accesses no volume, so no volume can block it. */
 
 typedef struct ServerConfig {
-        const char *usr_dir, *etc_dir; /* NULL: the usual ones */
-        uid_t peer_uid;                /* besides root; 0: nobody */
+        const char *usr_dir, *etc_dir; /* NULL: the default ones */
+        uid_t peer_uid;                /* allowed besides root; 0: nobody */
         const char *stage_directory;
         const char *locks;
 } ServerConfig;
@@ -24,11 +24,11 @@ typedef struct Server {
         Settings settings;
         bool propagating;
         bool stopping;
-        int fd; /* listening */
+        int fd; /* the listening socket */
         Staging staging;
         Children *children;
-        pid_t spare_pid; /* of a child that waits for the next connection; 0 if there is none */
-        int spare_fd;    /* where it waits */
+        pid_t spare_pid; /* child that waits for the next connection; 0: none */
+        int spare_fd;    /* socket to the spare child */
         sd_event *event;
         sd_event_source *accept_source, *spare_source;
         struct Connection *connections[SERVER_CONNECTIONS_MAX];
@@ -37,12 +37,11 @@ typedef struct Server {
 
 #define SERVER_INIT ((Server){ .fd = -EBADF, .staging.namespace = -EBADF, .spare_fd = -EBADF })
 
-/* Takes the listening socket over, reads the configuration, and sets the event loop up, with SIGTERM and
- * SIGINT to stop and SIGHUP to read the configuration again. SIGTERM, SIGINT, SIGHUP and SIGCHLD must be
- * blocked. Logs what is wrong. Returns 0, a negative errno, or INVALID_OPTION for an error in the
- * configuration. */
+/* Takes the listening socket over, reads the configuration, and prepares the event loop: SIGTERM and SIGINT
+ * stop the server, SIGHUP reads the configuration again. The caller has blocked SIGTERM, SIGINT, SIGHUP and
+ * SIGCHLD. Logs errors. Returns 0, a negative errno, or INVALID_OPTION for an error in the configuration. */
 int server_start(Server *s, int fd, const ServerConfig *config) _warn_unused_;
 
-/* Runs until stopped and all children are gone. */
+/* Runs until the server is stopped and all children are gone. */
 int server_run(Server *s) _warn_unused_;
 void server_done(Server *s);

@@ -41,8 +41,8 @@ int subject_copy(const Target *target, CloneMode mode, Subject *ret, Failure *f)
         return 0;
 }
 
-/* The source was checked for the magic number of the given type at most. If it holds something else, or
- * nothing, that is why. */
+/* The source was at most checked for the magic number of the given type, so probes the source: another file
+ * system, or none, explains the failure. */
 static int explain_mount_failure(const Child *c, const Source *s, Failure *f) {
         _cleanup_(source_done) Source probed = SOURCE_INIT;
         _cleanup_failure_ Failure found = { 0 };
@@ -56,7 +56,7 @@ static int explain_mount_failure(const Child *c, const Source *s, Failure *f) {
         return r;
 }
 
-/* Whether the mount is there still, where another one hides it, and is all of the source. */
+/* Whether the mount still exists, hidden by another mount, and shows the whole source. */
 static int find_hidden(const Source *source, uint64_t id, MountFact *ret) {
         _cleanup_(mount_table_freep) MountTable *table = NULL;
         _cleanup_(mount_fact_done) MountFact fact = { 0 };
@@ -85,7 +85,7 @@ static int fail_gone(Failure *f) {
                 "The mount that was to be shared is gone, or another one hides it: unmount that one, or try again.");
 }
 
-/* A disk can be mounted once more where its mount can't be reached: the superblock is alive. */
+/* If the mount is hidden, a disk is mounted again, because its superblock still exists. */
 static int share_hidden(const StageSpec *spec, uint64_t id, Subject *s, MountOutcome *o, Failure *f) {
         _cleanup_(mount_fact_done) MountFact fact = { 0 };
         int r;
@@ -203,7 +203,7 @@ int subject_check_overridden(bool overrides_labels, Failure *f) {
                 "The volume is mounted with defcontext= or rootcontext=, so files show labels that are not on disk: mount it without.");
 }
 
-/* All that is to be known of the mount table, with one look at it. */
+/* Reads the mount table once and checks everything in it. */
 static int check_mount_table(const Child *c, Subject *s, const MountOutcome *o, Failure *f) {
         _cleanup_(mount_table_freep) MountTable *table = NULL;
         _cleanup_strv_ char **paths = NULL;
@@ -222,7 +222,7 @@ static int check_mount_table(const Child *c, Subject *s, const MountOutcome *o, 
         r = mount_table_find_inside(table, o->fact.mount_id, &paths);
         if (r < 0)
                 return r;
-        /* As they are told: escaped, and no more of them than fit. */
+        /* The paths are sent escaped, and at most WALK_SUBMOUNTS_MAX. */
         for (size_t i = 0; paths && paths[i] && i < WALK_SUBMOUNTS_MAX; i++) {
                 r = strv_consume(&s->submounts, string_escape(paths[i], PATH_MAX));
                 if (r < 0)
@@ -270,7 +270,7 @@ int subject_check_change(const Child *c, Subject *s, const MountOutcome *o, cons
                 if (r != 0)
                         return r;
         }
-        /* selvold's supposition would go into the volume's mark. */
+        /* A wrong assumption of selvold would get into the volume's mark. */
         if (d->ownership == OWNERSHIP_WALK && (d->gid != d->disk_gid) != o->idmapped)
                 return failure_set(
                         f, FAILURE_NOT_SUPPORTED,
