@@ -17,7 +17,7 @@ static int change_attributes(int tree, uint64_t flags, uint64_t cleared) {
 }
 
 int attributes_set(int tree, char *const *options, bool read_only) {
-        /* The others of mount_option_is_attribute() are what a mount is without these. */
+        /* The other options of mount_option_is_attribute() are the defaults of a mount. */
         static const struct {
                 const char *option;
                 uint64_t flag;
@@ -114,9 +114,9 @@ static int changed_failure(Failure *f, const Target *target) {
                 "Target '%s' was replaced, removed or mounted on in the meantime: make sure that nothing else changes it and try again.");
 }
 
-/* By its descriptor, wherever it is, if it was not unmounted already. That keeps it busy, so it is
- * detached, and goes with the descriptor. Needs no memory: a mount that stayed visible would be nobody's
- * once its note is removed. */
+/* Unmounts a published mount by its descriptor, wherever the mount is, unless it is unmounted already. The
+ * descriptor keeps the mount busy, so the mount is detached and ends with the descriptor. Needs no memory: a
+ * mount that stayed visible after its note is removed would belong to nobody. */
 static int withdraw_mount(int tree) {
         char path[sizeof("/proc/self/fd/-2147483648")];
 
@@ -164,9 +164,9 @@ int publish_mount(int tree, const Target *target, bool (*is_canceled)(void *user
                 return -errno;
         }
 
-        /* The directory may have been moved before it was mounted on, which the kernel is not asked to
-         * notice; from then on it can't be, but what is above it can. The mount may be there all the same,
-         * beneath another one. */
+        /* The directory may have been moved before move_mount(2), which does not check the path; afterwards
+         * only directories above can be moved. The mount may also be at the path, covered by another
+         * mount. */
         r = target_leads_to(target, id);
         if (r <= 0 && !mount_is_at(tree, id, target->path)) {
                 k = withdraw_mount(tree);

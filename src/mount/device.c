@@ -23,7 +23,7 @@ int btrfs_read_uuid(int fd, char **ret) {
 
         if (fstatfs(fd, &sfs) < 0)
                 return -errno;
-        /* Another file system, one in user space for instance, may give the ioctl any meaning. */
+        /* Another file system, such as a FUSE one, may use the ioctl for something else. */
         if (sfs.f_type != BTRFS_SUPER_MAGIC) {
                 *ret = NULL;
                 return 0;
@@ -52,7 +52,7 @@ static int read_device(int dir, const char *name, dev_t *ret) {
         return device_parse(text, ret);
 }
 
-/* All devices that a directory of sysfs has links to. */
+/* Reads all devices that a directory of sysfs links to. */
 static int read_devices(int parent, const char *path, dev_t **ret, size_t *ret_n) {
         _cleanup_(closedirp) DIR *dir = NULL;
         _cleanup_free_ dev_t *devices = NULL;
@@ -96,7 +96,7 @@ int host_find_btrfs_devices(const char *uuid, dev_t **ret, size_t *ret_n) {
         return path ? read_devices(AT_FDCWD, path, ret, ret_n) : -ENOMEM;
 }
 
-/* Finds the mounted btrfs that a device is part of: its UUID, as in /sys/fs/btrfs, and all its devices.
+/* Finds the mounted btrfs that a device is part of: the UUID, as in /sys/fs/btrfs, and all its devices.
  * Returns 1, 0 if there is none, or a negative errno. */
 static int device_find_btrfs(dev_t device, char **ret_uuid, dev_t **ret, size_t *ret_n) {
         _cleanup_(closedirp) DIR *dir = opendir("/sys/fs/btrfs");
@@ -149,8 +149,8 @@ int host_find_siblings(dev_t device, dev_t **ret, size_t *ret_n) {
         return 0;
 }
 
-/* btrfs has an anonymous device number, so it is compared by UUID, if the device belongs to one at all.
- * Nothing else is opened: it might be on a server that doesn't answer. */
+/* btrfs has an anonymous device number, so a btrfs is compared by UUID if the device belongs to one. Other
+ * file systems are not opened: their server might not answer. */
 static int path_is_on_device(const char *path, dev_t device, const char *btrfs_uuid) {
         _cleanup_free_ char *uuid = NULL;
         _cleanup_close_ int fd = -EBADF;

@@ -5,25 +5,25 @@
 
 #include "model/settings.h"
 
-/* Which file system is on which block devices. Those of btrfs are asked for: the numbers that its files have
- * are anonymous. */
+/* Finds the block devices of file systems. For btrfs sysfs is read, because st_dev of its files is
+ * anonymous. */
 
-/* The UUID of the btrfs that an open directory is on, as sysfs has it. fd is not of O_PATH. *ret is the
- * caller's; NULL: it is no btrfs. Returns 0 or a negative errno. */
+/* Reads the UUID of the btrfs of an open directory, as sysfs shows it. fd is not opened with O_PATH. *ret is
+ * the caller's; NULL: no btrfs. Returns 0 or a negative errno. */
 int btrfs_read_uuid(int fd, char **ret) _warn_unused_;
 
-/* Whether a block device holds one of the host's own file systems: those of /, /usr, /var and the like and
- * of the roots that volumes are mounted beneath. Returns 1, 0 or a negative errno. */
+/* Whether a block device holds a file system of the host: of /, /usr, /var and the like, or of the roots
+ * beneath which volumes are mounted. Returns 1, 0 or a negative errno. */
 int host_uses_device(const Settings *settings, dev_t device) _warn_unused_;
 
-/* The same of the file system that an open directory is on. */
+/* The same for the file system of an open directory. */
 int host_uses_file_system(const Settings *settings, int fd) _warn_unused_;
 
-/* The devices of the mounted btrfs with that UUID, as sysfs has them. *ret is the caller's to free. Returns
- * 0 or a negative errno. */
+/* Finds the devices of the mounted btrfs with the UUID, in sysfs. The caller frees *ret. Returns 0 or a
+ * negative errno. */
 int host_find_btrfs_devices(const char *uuid, dev_t **ret, size_t *ret_n) _warn_unused_;
 
-/* The device and, if it is part of a mounted btrfs of several devices, the others
- * (/sys/fs/btrfs/UUID/devices): any of them may be the one that the mount table names. *ret is the caller's
- * to free. Returns 0 or a negative errno. */
+/* Finds the device and, if it is part of a mounted btrfs of several devices, the others
+ * (/sys/fs/btrfs/UUID/devices): the mount table may name any of them. The caller frees *ret. Returns 0 or a
+ * negative errno. */
 int host_find_siblings(dev_t device, dev_t **ret, size_t *ret_n) _warn_unused_;

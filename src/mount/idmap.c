@@ -14,19 +14,20 @@
 #include "basic/string-util.h"
 #include "mount/idmap.h"
 
-/* 0 to 2^32-2; the last one is no id. */
+/* ids 0 to 2^32-2; 2^32-1 is no id */
 #define IDS UINT32_MAX
 
-/* A user namespace can only be made by entering it, and goes with the last process in it or descriptor of
- * it. */
+/* Only a process that enters a new user namespace can make one; the namespace ends with its last process or
+ * descriptor. */
 typedef struct UsernsProcess {
         pid_t pid; /* 0: none */
-        int fd;    /* the child ends when this is closed */
+        int fd;    /* the child ends when fd is closed */
 } UsernsProcess;
 
 typedef struct Report {
         int error;
-        char name[16]; /* of the child's directory in /proc, which may be that of another PID namespace */
+        /* name of the child's directory in /proc, which may be of another PID namespace */
+        char name[16];
 } Report;
 
 static void userns_process_done(UsernsProcess *p) {
@@ -40,7 +41,7 @@ static void userns_process_done(UsernsProcess *p) {
 }
 
 static int set_up(int fd, Report *report) {
-        /* A descriptor kept open here would keep a mount busy or a peer waiting. */
+        /* An inherited descriptor would keep a mount busy or a peer waiting. */
         if (fd > 0 && close_range(0, (unsigned) fd - 1, 0) < 0)
                 return -errno;
         if (close_range((unsigned) fd + 1, ~0U, 0) < 0)
@@ -49,7 +50,7 @@ static int set_up(int fd, Report *report) {
                 return -errno;
         if (unshare(CLONE_NEWUSER) < 0)
                 return -errno;
-        /* Last, as a change of credentials may reset it. */
+        /* The last step, because a change of credentials may reset the signal. */
         return prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ? -errno : 0;
 }
 
@@ -63,7 +64,7 @@ static __attribute__((noreturn)) void userns_process_run(int fd) {
         while (n < 0 && errno == EINTR);
         if (report.error < 0 || n < 0)
                 _exit(1);
-        /* Returns at end of file, also if the parent died before PR_SET_PDEATHSIG was set. */
+        /* recv(2) returns at end of file, also if the parent died before PR_SET_PDEATHSIG was set. */
         do
                 n = recv(fd, &report, sizeof(report), 0);
         while (n > 0 || (n < 0 && errno == EINTR));
@@ -84,7 +85,7 @@ static int userns_process_start(UsernsProcess *p, Report *ret) {
                 return -errno;
         if (p->pid == 0)
                 userns_process_run(child_fd);
-        /* The end of the child must be seen as end of file. */
+        /* Closed here so that recv(2) reads end of file when the child ends. */
         child_fd = fd_close(child_fd);
 
         do
@@ -124,13 +125,13 @@ static int write_map(int proc, const char *name, const char *map) {
         fd = openat(proc, name, O_WRONLY | O_CLOEXEC);
         if (fd < 0)
                 return -errno;
-        n = write(fd, map, strlen(map)); /* taken as a whole or not at all */
+        n = write(fd, map, strlen(map)); /* the kernel takes all or nothing */
         if (n < 0)
                 return -errno;
         return (size_t) n == strlen(map) ? 0 : -EIO;
 }
 
-/* A user namespace with the maps and without a process. */
+/* Makes a user namespace with the maps and without a process. */
 static int make_namespace(const char *uid_map, const char *gid_map, int *ret) {
         _cleanup_(userns_process_done) UsernsProcess p = { .fd = -EBADF };
         _cleanup_close_ int proc = -EBADF;

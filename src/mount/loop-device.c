@@ -10,15 +10,14 @@
 #include "basic/path-util.h"
 #include "mount/loop-device.h"
 
-/* Somebody else may take the free device between our asking for it and attaching it, or have it open
- * exclusively for a moment. */
+/* Another program may take the free device before selvol attaches it, or open it exclusively for a moment. */
 enum { LOOP_MAJOR_NUMBER = 7, ATTACH_ATTEMPTS = 64, ATTACH_PAUSE_USEC = 1000 };
 
 DEFINE_CLEANUP_FUNC(DIR *, closedir);
 
-/* Opens it, and asks the descriptor, which keeps it attached, what it is attached to: by its number alone it
- * may have become another one at any time. Returns 1 if it shows the whole of a file, 0 if a part, or if it
- * is not attached, or a negative errno. */
+/* Opens a loop device and reads its file from the descriptor, which keeps the device attached; the number
+ * alone may lead to another file at any time. Returns 1 if the device shows a whole file; 0 if only a part,
+ * or if it is not attached; or a negative errno. */
 static int open_attached(dev_t device, int *ret_fd, char **ret_path, struct loop_info64 *ret) {
         _cleanup_free_ char *path = strdup_printf("/dev/loop%u", minor(device));
         _cleanup_close_ int fd = -EBADF;
@@ -78,8 +77,8 @@ int loop_find_image(dev_t device, dev_t *ret_file_device, ino_t *ret_file_inode)
         return 1;
 }
 
-/* The number of a name in /sys/block. Returns 1 if it is a loop device that is attached, 0 if not, or a
- * negative errno. */
+/* Parses a name in /sys/block. Returns 1 if the name is of an attached loop device, 0 if not, or a negative
+ * errno. */
 static int parse_attached(DIR *dir, const char *name, dev_t *ret) {
         _cleanup_free_ char *attribute = NULL;
         const char *digits = startswith(name, "loop");
@@ -144,7 +143,7 @@ static int attach_to(unsigned number, int file_fd, const char *file_path, bool r
 
         if (!path)
                 return -ENOMEM;
-        /* For losetup(8) only: the kernel uses the descriptor. */
+        /* losetup(8) shows the name; the kernel uses the descriptor. */
         (void) snprintf((char *) config.info.lo_file_name, sizeof(config.info.lo_file_name), "%s", file_path);
 
         fd = open(path, (read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NONBLOCK);
@@ -193,8 +192,8 @@ static int loop_failure(Failure *f, const Source *s, int error) {
                            strerrorname_np(-error), remedy);
 }
 
-/* Not on the image, which others may be able to lock too. Two images that get the same byte of the file
- * wait for each other. */
+/* Locks a byte of a separate file, because others may be able to lock the image. Two images with the same
+ * byte wait for each other. */
 static int lock_image(const Source *s, const char *locks) {
         const uint64_t place = s->image_inode ^ ((uint64_t) s->image_device << 40);
         struct flock lock = {
@@ -207,8 +206,8 @@ static int lock_image(const Source *s, const char *locks) {
         return TAKE_FD(fd);
 }
 
-/* So that a later holder can write, also for a read-only mount. Some images can't be opened for writing
- * although they can be written, such as those that can be appended to only. */
+/* Attaches the image for writing if possible, also for a read-only mount, so that a later holder can write.
+ * Some writable images can't be opened for writing, such as append-only ones. */
 static int attach_image(const Source *s, int *ret_fd, char **ret_path, bool *ret_read_only) {
         _cleanup_close_ int writable = s->read_only ? -EROFS : open_again(s->fd, O_RDWR);
 
@@ -220,7 +219,7 @@ static int attach_image(const Source *s, int *ret_fd, char **ret_path, bool *ret
 }
 
 int image_open_loop(const Source *s, const char *locks, bool read_only, int *ret_fd, char **ret_path, Failure *f) {
-        /* Two children at the same time would both find no device. */
+        /* Without the lock two children might both find no device and attach one each. */
         _cleanup_close_ int lock = lock_image(s, locks), fd = -EBADF;
         _cleanup_free_ dev_t *devices = NULL;
         _cleanup_free_ char *path = NULL;

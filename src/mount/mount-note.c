@@ -31,8 +31,8 @@ static char *note_path(uint64_t id) {
         return strdup_printf(MOUNT_NOTES "/%" PRIu64, id);
 }
 
-/* The kernel gives the id to another mount as soon as the one before has gone: who removes a note looks
- * whose it is. */
+/* Locks the notes. The kernel may reuse a mount's id at once, so a note is removed only after a check of its
+ * unique id, under the lock. */
 static int lock_notes(void) {
         _cleanup_close_ int fd = open(MOUNT_NOTES, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
@@ -52,7 +52,7 @@ int mount_note_write(int fd, MountNote *note) {
         r = mount_identify_unique(fd, &note->id, &note->unique_id);
         if (r < 0)
                 return r;
-        /* Before Linux 6.8 the time stands for the unique id. */
+        /* Before Linux 6.8 the time replaces the unique id. */
         if (note->unique_id == 0) {
                 if (clock_gettime(CLOCK_BOOTTIME, &now) < 0)
                         return -errno;
@@ -63,13 +63,13 @@ int mount_note_write(int fd, MountNote *note) {
                              note->adopted ? "adopted" : "mounted", note->volume, note->target);
         if (!path || !text)
                 return -ENOMEM;
-        /* What is adopted anew is not without a note in between. */
+        /* rename(2) replaces an older note, so an adopted mount always has a note. */
         if ((unlink(NEW_NOTE) < 0 && errno != ENOENT) || symlink(text, NEW_NOTE) < 0 || rename(NEW_NOTE, path) < 0)
                 return -errno;
         return 0;
 }
 
-/* Returns 1; 0 if there is none, or one that is not ours; or a negative errno. */
+/* Reads the note with the id. Returns 1; 0 if there is none, or the link is no note; or a negative errno. */
 static int read_note(uint64_t id, MountNote *ret) {
         _cleanup_(mount_note_done) MountNote note = { .id = id };
         _cleanup_free_ char *path = note_path(id);
@@ -83,7 +83,7 @@ static int read_note(uint64_t id, MountNote *ret) {
         if (n < 0)
                 return errno == ENOENT || errno == EINVAL ? 0 : -errno;
         text[n] = '\0';
-        /* No part has a blank but the last, the target. */
+        /* Only the last part, the target, may contain blanks. */
         for (size_t i = 1; i < ELEMENTSOF(parts); i++) {
                 parts[i] = strchr(parts[i - 1], ' ');
                 if (!parts[i])
@@ -120,7 +120,7 @@ int mount_note_find(uint64_t id, const char *device, const char *target, MountNo
         return 1;
 }
 
-/* Appends the one with the name, if it is one. */
+/* Appends the note with the name, if the name is of a note. */
 static int append_note(const char *name, MountNote **notes, size_t *n) {
         MountNote note = { 0 }, *grown;
         unsigned long long id;

@@ -6,22 +6,22 @@
 
 #include "basic/cleanup.h"
 
-/* The worker's own notes of the mounts that it has made, or adopted, in this boot, whatever selvold says or
- * has forgotten: what is not noted is nobody's to unmount, to share or to change. Each is a symbolic link in
- * a directory of /run that only root may write, called by the mount's id, whose text is "DEVICE UNIQUE
- * mounted|adopted VOLUME TARGET". Reading one is a single step for the kernel (readlink(2)), and so is
- * putting it in its place. A mount is noted before it is visible, so a note without a mount may be of one
- * that is about to be: it goes when somebody has seen the mount, and sees that it has gone. */
+/* The worker's notes of the mounts that it made or adopted in this boot, independent of selvold's record: the
+ * worker never unmounts, shares or changes a mount without a note. A note is a symbolic link in a directory
+ * of /run that only root may write. Its name is the mount's id, its text "DEVICE UNIQUE mounted|adopted
+ * VOLUME TARGET". readlink(2) reads a note in one step, rename(2) replaces it in one step. The worker notes a
+ * mount before the mount is visible, so a note without a mount may be of a mount that will be published; the
+ * note is removed when the watch or the unmount finds that the mount is gone. */
 
 #define MOUNT_NOTES "/run/selvol/mounts"
 
 typedef struct MountNote {
-        uint64_t id; /* of the mount, as in mountinfo: the kernel gives it to another mount once it is free */
-        /* What no other note of this boot has: the mount's unique id (statx(2), STATX_MNT_ID_UNIQUE), or, before Linux 6.8, the
-         * time at which it was noted. */
+        uint64_t id; /* the mount's id, as in mountinfo; the kernel reuses ids */
+        /* unique among all notes of this boot: the mount's unique id (statx(2), STATX_MNT_ID_UNIQUE) or,
+         * before Linux 6.8, the time of the note */
         uint64_t unique_id;
-        bool adopted; /* somebody else has made the mount */
-        char *device; /* of its superblock, "major:minor" */
+        bool adopted; /* another program made the mount */
+        char *device; /* of the superblock, "major:minor" */
         char *volume;
         char *target;
 } MountNote;
@@ -30,18 +30,18 @@ void mount_note_done(MountNote *n);
 /* Returns NULL. */
 MountNote *mount_notes_free(MountNote *notes, size_t n);
 
-/* Notes the mount that fd is on, and fills in its ids; replaces what is there of an earlier mount with the
- * id. Returns 0 or a negative errno: -ENAMETOOLONG for a target of nearly PATH_MAX. */
+/* Notes the mount of fd and sets the ids in note; replaces the note of an earlier mount with the same id.
+ * Returns 0 or a negative errno: -ENAMETOOLONG for a target of nearly PATH_MAX. */
 int mount_note_write(int fd, MountNote *note) _warn_unused_;
 
-/* The note of this mount, not of another one that has its id by now: by its unique id where the kernel knows
- * such. *ret, which may be NULL, is to be released with mount_note_done(). Returns 1, 0 or a negative errno.
- * */
+/* Finds the note of this mount; rejects the note of an earlier mount with the same id, by the unique id if
+ * the kernel has one. ret may be NULL; release *ret with mount_note_done(). Returns 1, 0 or a negative
+ * errno. */
 int mount_note_find(uint64_t id, const char *device, const char *target, MountNote *ret) _warn_unused_;
 
-/* All of them, in no order, also of mounts that have gone or are not visible yet. Returns 0 or a negative
- * errno. */
+/* Reads all notes, in no order, also notes of mounts that are gone or not visible yet. Returns 0 or a
+ * negative errno. */
 int mount_notes_read(MountNote **ret, size_t *ret_n) _warn_unused_;
 
-/* If it is still that one. What goes wrong is logged: the note is of a mount that has gone. */
+/* Removes the note if it has the unique id. Only logs errors, because the mount is gone. */
 void mount_note_remove(uint64_t id, uint64_t unique_id);

@@ -9,8 +9,8 @@
 #include "mount/mount-table.h"
 #include "mount/target.h"
 
-/* Relative to a descriptor of the parent, so that no part of the path can be exchanged: umount2(2) takes
- * none. */
+/* Unmounts relative to the parent's directory, so nobody can exchange a part of the path; umount2(2) takes no
+ * descriptor. */
 static int unmount_in(int parent, const char *name) {
         int r = 0;
 
@@ -23,8 +23,8 @@ static int unmount_in(int parent, const char *name) {
         return r;
 }
 
-/* Whether the mount that name is the root of, whose files have the number, is of the device. Returns 1 or 0,
- * also 0 if it was unmounted meanwhile. */
+/* Whether the mount at name is of the device. files: st_dev of its files. Returns 1; 0 if not, or if the
+ * mount was unmounted meanwhile; or a negative errno. */
 static int is_of_device(int parent, const char *name, uint64_t mount_id, dev_t files, const char *device) {
         _cleanup_(mount_table_freep) MountTable *table = NULL;
         _cleanup_(mount_fact_done) MountFact fact = { 0 };
@@ -37,8 +37,8 @@ static int is_of_device(int parent, const char *name, uint64_t mount_id, dev_t f
                 return r;
         if (files == expected)
                 return 1;
-        /* The files of btrfs are on devices of its subvolumes, the numbers of which nothing else has. The
-         * descriptor is closed again before the unmount. */
+        /* Files of btrfs have the unique device numbers of its subvolumes. The descriptor is closed before
+         * the unmount. */
         fd = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
         if (fd < 0)
                 return errno == ENOENT ? 0 : -errno;
@@ -62,7 +62,7 @@ static bool is_meant(const MountFact *fact, uint64_t mount_id, const char *devic
         return fact->mount_id == mount_id && streq(fact->device, device);
 }
 
-/* Where the file system doesn't answer, as after a shutdown. */
+/* For a file system that does not answer, for example after a shutdown. */
 static int table_has(const char *path, uint64_t mount_id, const char *device) {
         MountFact *facts;
         size_t n;
@@ -79,8 +79,8 @@ static int table_has(const char *path, uint64_t mount_id, const char *device) {
         return there;
 }
 
-/* Returns 1 if the mount is there and nothing on top of it, 0 if not. Opens nothing at first: a descriptor
- * would keep the mount busy. */
+/* Whether the mount is at name, with nothing on top. First tries without opening the mount: a descriptor
+ * would keep it busy. Returns 1, 0 or a negative errno. */
 static int mount_is_there(const char *path, int parent, const char *name, uint64_t mount_id, const char *device) {
         struct statx sx = { 0 };
 
@@ -163,7 +163,7 @@ int unmount_check_hidden(const char *path, uint64_t mount_id, const char *device
         return check_mounts_at(path, mount_id, device, hidden_failure, f);
 }
 
-/* What the path leads to, if that is the mount. */
+/* Unmounts the mount if the path leads to it. */
 static int try_unmount(const char *path, const Settings *settings, uint64_t mount_id, const char *device,
                        bool *ret_unmounted, Failure *f) {
         _cleanup_close_ int parent = -EBADF;
@@ -185,12 +185,12 @@ static int try_unmount(const char *path, const Settings *settings, uint64_t moun
                 return failure_set_about(
                         f, FAILURE_BUSY, path,
                         "The mount at '%s' is in use: find its users with fuser -vm or lsof, and check whether something is mounted beneath it.");
-        /* Someone else was faster. */
+        /* Another program has unmounted the mount. */
         if (r == -EINVAL || r == -ENOENT)
                 return 0;
         if (r < 0)
                 return r;
-        /* umount2(2) takes what is on top by then. */
+        /* umount2(2) unmounts the topmost mount, which may be a new one. */
         r = mount_is_there(path, parent, name, mount_id, device);
         if (r < 0)
                 return r;
@@ -210,6 +210,6 @@ int unmount_target(const char *path, const Settings *settings, uint64_t mount_id
         r = try_unmount(path, settings, mount_id, device, ret_unmounted, f);
         if (r != 0 || *ret_unmounted)
                 return r;
-        /* It may be hidden beneath another one, where umount2(2) doesn't get at it. */
+        /* The mount may be hidden beneath another one, where umount2(2) can't reach it. */
         return check_mounts_at(path, mount_id, device, hidden_failure, f);
 }

@@ -14,7 +14,7 @@
 #include "mount/statmount.h"
 
 #define LABEL_XATTR "security.selinux"
-#define DEVICES     "/sys/dev/block" /* sysfs(5) has a link here for each block device */
+#define DEVICES     "/sys/dev/block" /* sysfs(5): has a link for each block device */
 #define REMEDY      "Unmount the volume everywhere, and mount it again"
 
 static int count_inodes(int fd, MountOutcome *o) {
@@ -65,7 +65,7 @@ int read_back_mount(int fd, const char *target, MountOutcome *ret) {
         return 0;
 }
 
-/* Whether the files are known to have the context that was asked for, or that SELinux is off. */
+/* Whether all files are known to have the wanted context, or SELinux is off. */
 static bool labels_are_known(const StageSpec *spec, int root) {
         char label[CONTEXT_MAX + 1];
         ssize_t n;
@@ -78,8 +78,8 @@ static bool labels_are_known(const StageSpec *spec, int root) {
         if (n <= 0)
                 return false;
         label[n] = '\0';
-        /* Whether all files have it: SELinux refuses with EOPNOTSUPP to give one to a file then, before it
-         * looks at anything else. Nothing can be written, as the two flags together can't be met. */
+        /* For a mount with context= SELinux refuses every new label with EOPNOTSUPP, before other checks. The
+         * call can't write anything, because the two flags contradict each other. */
         return streq(label, spec->context) &&
                fsetxattr(root, LABEL_XATTR, label, strlen(label) + 1, XATTR_CREATE | XATTR_REPLACE) < 0 &&
                errno == EOPNOTSUPP;
@@ -96,8 +96,7 @@ int read_back_detached(const StageSpec *spec, int tree, const char *source, Moun
         assert(source);
         assert(ret);
 
-        /* Any directory of it may be mounted, and the numbers of its devices are none of the mount
-         * table's. */
+        /* For btrfs any directory may be mounted, and st_dev is not the device number of the mount table. */
         if (streq(spec->source->fs->name, "btrfs"))
                 return 0;
         root = openat(tree, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -142,7 +141,7 @@ int health_explain_errno(int error, const char *path, Failure *f) {
                 escaped, strerrorname_np(-error));
 }
 
-/* Documentation/ABI/testing/sysfs-fs-ext4 of Linux. */
+/* Logs errors that ext4 has counted (Documentation/ABI/testing/sysfs-fs-ext4 of Linux). */
 static int log_ext4_errors(const char *name, const char *path) {
         _cleanup_free_ char *file_name = strdup_printf("/sys/fs/ext4/%s/errors_count", name), *escaped = NULL;
         _cleanup_fclose_ FILE *file = file_name ? fopen(file_name, "re") : NULL;
@@ -172,12 +171,12 @@ int health_check(int fd, const char *path, Failure *f) {
         if (S_ISDIR(st.st_mode)) {
                 _cleanup_close_ int directory = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-                /* Root may have no right to read what is another host's. */
+                /* Root may be denied access to files of another host. */
                 r = directory < 0 && errno != EACCES ? health_explain_errno(-errno, path, f) : 0;
                 if (r != 0)
                         return r;
         }
-        /* Network file systems, tmpfs and btrfs have numbers of no device. */
+        /* Network file systems, tmpfs and btrfs have anonymous device numbers. */
         if (major(st.st_dev) == 0)
                 return 0;
         link = strdup_printf(DEVICES "/%u:%u", major(st.st_dev), minor(st.st_dev));

@@ -9,7 +9,7 @@
 #include "mount/mount-table.h"
 #include "mount/overlap.h"
 
-/* The context that the kernel uses for one that it can't understand. No volume is ever mounted with it. */
+/* The kernel uses this context in place of an invalid one. No volume is ever mounted with it. */
 #define CONTEXT_MALFORMED "system_u:object_r:unlabeled_t"
 
 enum { NESTED_MAX = 1000 };
@@ -21,7 +21,8 @@ static bool has_option(const char *options, const char *name) {
         return mnt_optstr_get_option(options, name, &value, &n) == 0;
 }
 
-/* The context of a mount of others may be malformed: it must neither be left out nor equal any other. */
+/* Copies the context. A foreign mount may have a malformed context, which must neither be dropped nor equal
+ * any other. */
 static int copy_context(const char *options, char **ret) {
         _cleanup_failure_ Failure f = { 0 };
         _cleanup_free_ char *context = NULL;
@@ -36,7 +37,7 @@ static int copy_context(const char *options, char **ret) {
                 *ret = strdup("");
                 return *ret ? 0 : -ENOMEM;
         }
-        /* The kernel puts quotes around values with a comma. */
+        /* The kernel puts values with a comma in quotes. */
         if (n >= 2 && value[0] == '"' && value[n - 1] == '"') {
                 value++;
                 n -= 2;
@@ -92,7 +93,7 @@ static int append_fact(MountFact **facts, size_t *n, const Mount *m) {
         MountFact *grown;
         int r;
 
-        /* Grows at powers of two. */
+        /* The array grows at powers of two. */
         if ((*n & (*n - 1)) == 0) {
                 grown = reallocarray(*facts, *n > 0 ? *n * 2 : 1, sizeof(MountFact));
                 if (!grown)
@@ -131,8 +132,8 @@ int mount_table_find_devices(const MountTable *table, const dev_t *devices, size
         assert(devices || n_devices == 0);
         assert(ret && ret_n);
 
-        /* The number of a btrfs, which all its subvolumes share: only its source leads from the superblock to
-         * the device. */
+        /* All subvolumes of a btrfs share the anonymous device number of the mount table; only the source of
+         * a mount leads to the device. */
         for (const Mount *m = table->mounts; anonymous == 0 && m < table->mounts + table->n; m++)
                 if (streq(m->fs_type, "btrfs") && source_is_device(m->source, devices, n_devices))
                         anonymous = m->device;
@@ -155,7 +156,7 @@ int mount_table_find_devices(const MountTable *table, const dev_t *devices, size
 
 char *mount_fact_describe(const MountFact *fact) {
         _cleanup_free_ char *source = string_escape(fact->source, 200), *target = string_escape(fact->target, 200),
-                            *type = string_escape(fact->fs_type, 80); /* after "fuse." it is anybody's */
+                            *type = string_escape(fact->fs_type, 80); /* may have any text after "fuse." */
 
         return source && target && type ? strdup_printf("%s, type %s, at '%s'", source, type, target) : NULL;
 }
@@ -213,7 +214,7 @@ int mount_table_find_at(const MountTable *table, const char *path, MountFact **r
         return mount_table_find_beneath(table, NULL, others, ret, ret_n);
 }
 
-/* Whether the mount is on the one with the id, or on one that is, and so on. */
+/* Whether the mount is inside the mount with the id, at any depth. */
 static bool is_inside(const MountTable *table, const Mount *m, uint64_t id) {
         for (unsigned depth = 0; m && depth < NESTED_MAX; depth++) {
                 if (m->parent == id)

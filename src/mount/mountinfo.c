@@ -54,7 +54,7 @@ void mountinfo_unescape(char *s) {
         *to = '\0';
 }
 
-/* NULL: the line has ended. */
+/* Returns the next field; NULL at the end of the line. */
 static const char *take_field(char **line) {
         char *field = strsep(line, " ");
 
@@ -90,7 +90,7 @@ static int parse_mount(char *line, Mount *m) {
         m->root = take_field(&line);
         m->target = take_field(&line);
         m->options = take_field(&line);
-        /* What the mount shares with others, in any number of fields, to a dash. */
+        /* Optional fields about propagation, up to a dash. */
         while ((field = take_field(&line)) && !streq(field, "-"))
                 if (startswith(field, "master:"))
                         m->slave = true;
@@ -110,7 +110,7 @@ static int compare_mounts(const void *a, const void *b) {
         return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* Takes the text over. There is no table without mounts: what is empty was not read. */
+/* Takes text over. An empty text is an error: every table has mounts. */
 static int parse_text(char *text, MountTable **ret) {
         _cleanup_(mount_table_freep) MountTable *t = calloc(1, sizeof(*t));
         char *rest = text;

@@ -7,17 +7,16 @@
 
 #include "basic/cleanup.h"
 
-/* The mount table, proc_pid_mountinfo(5), read whole before anything of it is parsed: libmount returns what
- * it has read when it runs out of memory. Octal escapes are decoded, lines may be of any length. What could
- * not be read or understood, or ends in the middle of a line, is an error: "not mounted" and "not known" must
- * never look alike. */
+/* The mount table, proc_pid_mountinfo(5), is read completely before it is parsed, because libmount returns a
+ * partial table when it runs out of memory. Octal escapes are decoded; lines may have any length. A table
+ * that is unreadable, malformed or cut off is an error: "not mounted" and "unknown" must never look alike. */
 
-/* A line. The strings lie in the table's text. */
+/* A line of the table. The strings point into MountTable.text. */
 typedef struct Mount {
         uint64_t id, parent;
         dev_t device;
         const char *root, *target, *options, *fs_type, *source;
-        const char *fs_options; /* still escaped, so that no value can pass for several options */
+        const char *fs_options; /* still escaped, so no value looks like several options */
         bool shared, slave;     /* mount_namespaces(7) */
 } Mount;
 
@@ -28,24 +27,24 @@ typedef struct MountTable {
         const Mount **by_id;
 } MountTable;
 
-/* Reads path, or /proc/self/mountinfo if NULL. Returns 0 or a negative errno; -EBADMSG for a malformed line
- * or no line at all. */
+/* Reads path, or /proc/self/mountinfo if path is NULL. Returns 0 or a negative errno; -EBADMSG for a
+ * malformed line or no line at all. */
 int mount_table_read(const char *path, MountTable **ret) _warn_unused_;
-/* The same with only the mount with the id in it: much quicker when there are many. -ENOENT if the table,
- * read to its end, has none. */
+/* Reads only the mount with the id: much faster with many mounts. Returns -ENOENT if the whole table has no
+ * such mount. */
 int mount_table_read_mount(const char *path, uint64_t id, MountTable **ret) _warn_unused_;
-/* That of the mount that fd is on, by statmount(2) where the kernel has it: quicker still. The source is only
- * what it is if with_source is set. */
+/* Reads only the mount of fd, by statmount(2) if the kernel has it: faster still. The source is right only if
+ * with_source is set. */
 int mount_table_read_own(int fd, bool with_source, MountTable **ret) _warn_unused_;
 MountTable *mount_table_free(MountTable *table);
 DEFINE_CLEANUP_FUNC(MountTable *, mount_table_free);
 
-/* The mount with the id; NULL: there is none. */
+/* Returns the mount with the id; NULL: none. */
 const Mount *mountinfo_find(const MountTable *table, uint64_t id);
 
-/* Decodes in place what the kernel has written as a backslash and three octal digits. */
+/* Decodes, in place, the kernel's escapes: a backslash and three octal digits. */
 void mountinfo_unescape(char *s);
 
-/* "MAJOR:MINOR" as a device number. Returns 0 or -EINVAL. */
+/* Parses "MAJOR:MINOR". Returns 0, -EINVAL or -ENOMEM. */
 int device_parse(const char *s, dev_t *ret) _warn_unused_;
 bool device_is_among(dev_t device, const dev_t *devices, size_t n) _pure_;

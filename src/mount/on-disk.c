@@ -9,7 +9,7 @@
 #include "model/mount-options.h"
 #include "mount/on-disk.h"
 
-/* Where on the device, and where in the superblock. Linux: fs/ext4/ext4.h, fs/xfs/libxfs/xfs_format.h,
+/* Offsets on the device, and in the superblock. Linux: fs/ext4/ext4.h, fs/xfs/libxfs/xfs_format.h,
  * include/uapi/linux/btrfs_tree.h. */
 enum {
         EXT_MTIME = 0x2c,
@@ -30,7 +30,7 @@ enum {
         BTRFS_GENERATION = 0x48,
         BTRFS_LOG_ROOT = 0x60,
         BTRFS_DEVICES = 0x88,
-        BTRFS_HEAD_SIZE = 0x90, /* all of these */
+        BTRFS_HEAD_SIZE = 0x90, /* up to the end of the last member */
 
         XFS_BLOCK_SIZE = 4,
         XFS_UUID = 32,
@@ -105,13 +105,13 @@ static int options_failure(const char *source, const char *why, const char *how,
                 source, why, how, what);
 }
 
-/* Each bit is an option. Not among them are acl and user_xattr, which mke2fs sets, as the kernel does it
- * anyway. */
+/* Checks the default options; each bit is an option. acl and user_xattr, which mke2fs sets, are left out: the
+ * kernel enables both anyway. */
 static int check_default_options(const uint8_t *superblock, const Settings *settings, const FileSystem *fs,
                                  const char *source, Failure *f) {
         static const struct {
                 unsigned mask, value;
-                const char *option, *name; /* of mount(8), of tune2fs(8) */
+                const char *option, *name; /* option of mount(8), name in tune2fs(8) */
         } defaults[] = {
                 { 0x001, 0x001, "debug", "debug" },
                 { 0x002, 0x002, "grpid", "bsdgroups" },
@@ -176,7 +176,7 @@ int ext_options_check(const uint8_t superblock[static EXT_SUPERBLOCK_SIZE], cons
                                "-E mount_opts=", "", f);
 }
 
-/* Returns 1, 0 if it is no btrfs, or a negative errno. */
+/* Returns 1, 0 if the device has no btrfs, or a negative errno. */
 static int read_btrfs_head(int fd, uint8_t ret[static BTRFS_HEAD_SIZE]) {
         ssize_t n = pread(fd, ret, BTRFS_HEAD_SIZE, BTRFS_OFFSET);
 
@@ -211,14 +211,14 @@ int btrfs_count_devices_on_disk(int fd, uint64_t *ret) {
 
 #define HASH_START UINT64_C(0xcbf29ce484222325)
 
-/* FNV-1a: against a copy of the file system that went another way for as long, not against forgers. */
+/* FNV-1a: tells apart copies of a file system that were changed separately; no protection against forgery. */
 static uint64_t hash_bytes(uint64_t h, const uint8_t *p, size_t n) {
         for (size_t i = 0; i < n; i++)
                 h = (h ^ p[i]) * UINT64_C(0x100000001b3);
         return h;
 }
 
-/* ext2, ext3, ext4 count mounts in the superblock. */
+/* ext2, ext3 and ext4 count mounts in the superblock. */
 Fingerprint fingerprint_of_ext(const uint8_t superblock[static EXT_SUPERBLOCK_SIZE]) {
         char uuid[UUID_TEXT_SIZE];
         Fingerprint f = { 0 };
@@ -231,7 +231,7 @@ Fingerprint fingerprint_of_ext(const uint8_t superblock[static EXT_SUPERBLOCK_SI
         return f;
 }
 
-/* btrfs counts transactions. An fsync(2) since the last one is in a log of its own. */
+/* btrfs counts transactions. A separate log has each fsync(2) since the last transaction. */
 Fingerprint fingerprint_of_btrfs(const uint8_t superblock[static BTRFS_SUPERBLOCK_SIZE]) {
         char uuid[UUID_TEXT_SIZE];
         Fingerprint f = { 0 };
@@ -245,8 +245,8 @@ Fingerprint fingerprint_of_btrfs(const uint8_t superblock[static BTRFS_SUPERBLOC
         return f;
 }
 
-/* xfs writes the superblock at an unmount, and names a record of the log there. What comes behind that was
- * written later: the record of the unmount, and then, if that was not the last word, others. */
+/* At an unmount xfs writes the superblock, which names a record of the log. Later records follow: the record
+ * of the unmount, and then others if xfs was mounted again. */
 bool xfs_find_log(const uint8_t superblock[static XFS_SUPERBLOCK_SIZE], XfsLog *ret) {
         const uint64_t start = be64(superblock + XFS_LOG_START), lsn = be64(superblock + XFS_LSN);
         const uint32_t block_size = be32(superblock + XFS_BLOCK_SIZE),
@@ -259,7 +259,7 @@ bool xfs_find_log(const uint8_t superblock[static XFS_SUPERBLOCK_SIZE], XfsLog *
         if (block_size < 512 || block_size > 65536 || block_size % 512 != 0 || bits > 31 || n_blocks == 0 ||
             n_blocks > UINT32_MAX / (block_size / 512))
                 return false;
-        /* 0: the log is on another device. */
+        /* start is 0 if the log is on another device. */
         if (start == 0 || start >> bits >= be32(superblock + XFS_GROUPS))
                 return false;
 
@@ -276,8 +276,8 @@ bool xfs_find_log(const uint8_t superblock[static XFS_SUPERBLOCK_SIZE], XfsLog *
         return true;
 }
 
-/* A record: a header of one block or, where records can be longer than 32 KiB, more, and data. Returns how
- * many blocks it has, 0 if there is none of this cycle. */
+/* Returns the number of blocks of a log record; 0 if there is no record of this cycle. A record has a header
+ * of one block, or more if records can be longer than 32 KiB, and data. */
 static size_t record_length(const uint8_t *header, uint32_t cycle) {
         enum {
                 MAGIC = 0,
@@ -299,8 +299,8 @@ static size_t record_length(const uint8_t *header, uint32_t cycle) {
         return n_headers + (length + XFS_LOG_BLOCK - 1) / XFS_LOG_BLOCK;
 }
 
-/* Its one operation is by XFS_LOG (0xaa) and has the flag XLOG_UNMOUNT_TRANS. The data is behind the
- * header. */
+/* Whether the record is of an unmount: one operation of the client XFS_LOG (0xaa) with the flag
+ * XLOG_UNMOUNT_TRANS. The data follows the header. */
 static bool record_is_unmount(const uint8_t *record, size_t n_blocks) {
         enum { OPERATIONS = 40, CLIENT = 8, FLAGS = 9 };
         const uint8_t *data = record + XFS_LOG_BLOCK;
@@ -308,8 +308,7 @@ static bool record_is_unmount(const uint8_t *record, size_t n_blocks) {
         return n_blocks == 2 && be32(record + OPERATIONS) == 1 && data[CLIENT] == 0xaa && data[FLAGS] == 0x20;
 }
 
-/* How many blocks from the head on have been written, if the last record is that of an unmount; otherwise
- * 0. */
+/* Returns the number of blocks written from the head on, if the last record is of an unmount; otherwise 0. */
 static size_t clean_length(const XfsLog *log, const uint8_t *blocks, size_t n_blocks) {
         uint32_t cycle = log->cycle, position = log->head;
         bool clean = false;
@@ -350,8 +349,8 @@ Fingerprint fingerprint_of_xfs(const uint8_t superblock[static XFS_SUPERBLOCK_SI
         return f;
 }
 
-/* What is cached may be older than what xfs, or another node, has written since. Pages are dropped as a
- * whole or not at all; those of a mounted ext4 stay, and are right. */
+/* Reads from the disk: cached pages may be older than later writes of xfs or of another node. The kernel
+ * drops only whole pages; it keeps those of a mounted ext4, which are right. */
 static bool read_at(int fd, off_t offset, uint8_t *bytes, size_t n) {
         const off_t page = sysconf(_SC_PAGESIZE), start = offset / page * page,
                     end = (offset + (off_t) n + page - 1) / page * page;
@@ -367,7 +366,7 @@ static Fingerprint read_xfs(int fd) {
 
         if (!read_at(fd, 0, superblock, sizeof(superblock)) || !xfs_find_log(superblock, &log))
                 return (Fingerprint){ 0 };
-        /* The log is a ring. */
+        /* The log is a ring, so the blocks may continue at its start. */
         n = log.n_blocks < XFS_LOG_BLOCKS_READ ? log.n_blocks : XFS_LOG_BLOCKS_READ;
         to_end = log.n_blocks - log.head;
         first = n < to_end ? n : to_end;

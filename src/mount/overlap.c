@@ -3,16 +3,16 @@
 #include "model/settings.h"
 #include "mount/overlap.h"
 
-/* A chain of parents is not longer, or it is a circle, which no table has. */
+/* A longer chain of parents would be a cycle, which no table has. */
 enum { PARENTS_MAX = 1000 };
 
-/* A table, and its mounts by parent and target. */
+/* A table, and its mounts sorted by parent and target. */
 typedef struct Places {
         const MountTable *table;
         const Mount **sorted;
 } Places;
 
-/* target has n characters. */
+/* Only the first n characters of target count. */
 static int compare_place(uint64_t parent, const char *target, size_t n, const Mount *m) {
         int r;
 
@@ -28,7 +28,7 @@ static int compare_places(const void *a, const void *b) {
         return compare_place(x->parent, x->target, strlen(x->target), *(const Mount *const *) b);
 }
 
-/* The mount on the parent at the first n characters of the target; NULL: none. */
+/* Finds the mount on the parent at the first n characters of target; NULL: none. */
 static const Mount *find_place(const Places *p, uint64_t parent, const char *target, size_t n) {
         size_t low = 0, high = p->table->n;
 
@@ -46,7 +46,7 @@ static const Mount *find_place(const Places *p, uint64_t parent, const char *tar
         return NULL;
 }
 
-/* Another mount on the parent: at a directory above that of the mount, or on top of the parent. */
+/* Finds another mount on the parent: at a directory above the mount, or on top of the parent. */
 static const Mount *find_above(const Places *p, const Mount *m, const Mount *parent) {
         size_t above = strlen(parent->target);
         const Mount *found;
@@ -62,7 +62,7 @@ static const Mount *find_above(const Places *p, const Mount *m, const Mount *par
         return found == m || found == parent ? NULL : found;
 }
 
-/* What hides a mount is on top of it, or hides the way to it, or to one of those that it is in. */
+/* Finds the mount that hides m: on top of m, or on the way to m or to a parent of m. */
 static const Mount *find_cover(const Places *p, const Mount *m) {
         const Mount *found = find_place(p, m->id, m->target, strlen(m->target));
 
@@ -106,8 +106,8 @@ static int compare_devices(const void *a, const void *b) {
         return x < y ? -1 : x > y;
 }
 
-/* The first of the mounts outside, by device and in the order of the table, that has the files of m or a part
- * of them. */
+/* Finds the first mount in outside (sorted by device, then in the order of the table) that shows the files of
+ * m or a part of them. */
 static const Mount *find_part_outside(const Mount *const *outside, size_t n, const Mount *m) {
         size_t low = 0, high = n;
 

@@ -3,18 +3,16 @@
 
 #include "mount/mountinfo.h"
 
-/* Mounts that cover each other or show the same file system, told from a mount table alone: no path is
- * looked up, as that may block. */
+/* Finds mounts that cover each other or show the same files, in the mount table alone: looking up a path
+ * might block. */
 
-/* Which mounts are hidden by others. For each mount of the whole table *ret[i] becomes the one that hides it,
- * on top of it or over a directory above; NULL: none does. The array is the caller's, to be freed. Returns 0
- * or -ENOMEM. */
+/* Finds the covers of all mounts. *ret[i] is the mount that hides mount i, on top of it or over a directory
+ * above; NULL: none. The caller frees the array. Returns 0 or -ENOMEM. */
 int cover_find(const MountTable *table, const Mount ***ret) _warn_unused_;
 
-/* Which mounts beneath the roots have a mount of the same files, or of a part of them, outside of all
- * roots, as mount --bind makes one: there anybody may change files. Beneath the roots kubelet makes such
- * mounts for subPath.
+/* Finds mounts of the same files, or of a part of them, outside of all roots, such as mount --bind makes:
+ * there anybody may change files. Beneath the roots kubelet makes such mounts for subPath.
  *
- * For each mount of the whole table *ret[i] becomes the first such mount outside; NULL: none, or it is
- * outside itself. The array is the caller's, to be freed. Returns 0 or -ENOMEM. */
+ * *ret[i] is the first such mount for mount i; NULL: none, or mount i is itself outside. The caller frees the
+ * array. Returns 0 or -ENOMEM. */
 int elsewhere_find(const MountTable *table, char *const *roots, const Mount ***ret) _warn_unused_;

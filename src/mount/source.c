@@ -13,16 +13,16 @@
 #include "mount/on-disk.h"
 #include "mount/source.h"
 
-/* A path that is a source is opened with O_PATH: what is checked is what the descriptor is of.
+/* A path of a source is opened with O_PATH, and all checks use the descriptor.
  *
- * Beneath /dev symbolic links are followed, as udev makes them, and must end on its file system, as must all
- * directories on the way: so /dev/shm and /dev/mqueue, where anybody can make files and links, are no
- * sources, and tell nothing of what is elsewhere. Only block devices are sources there. Beneath the other
- * directories of SourceRoots= no link is followed, and only images are sources: whoever can rename a link or
- * make a device node in a volume would choose the disk otherwise. An image must belong to root, nobody else
- * may be able to change it or what is in a directory above it, and it must not be beneath TargetRoots=: there
- * root is also that of a container, on volumes of the host's own file system too, as an emptyDir; unless
- * ImagesOfOthers= says otherwise. */
+ * Beneath /dev symbolic links, such as udev's, are followed, but all directories on the way and the node must
+ * be on the file system of /dev. So /dev/shm and /dev/mqueue, where anybody can make files and links, are no
+ * sources, and reveal nothing about other places. Only block devices are sources there. Beneath the other
+ * directories of SourceRoots= no link is followed, and only images are sources: otherwise a user who can
+ * rename a link or make a device node in a volume would choose the disk. An image must belong to root, nobody
+ * else may be able to change the image or a directory above, and the image must not be beneath TargetRoots=,
+ * where root may be root of a container, also in volumes on the host's own file system such as an emptyDir.
+ * ImagesOfOthers= lifts these three rules. */
 
 void source_done(Source *s) {
         free(s->path);
@@ -31,8 +31,8 @@ void source_done(Source *s) {
         *s = SOURCE_INIT;
 }
 
-/* Explains errors of a path that is a source. Returns INVALID_VOLUME, MOUNT_FAILED, or error if it says
- * nothing of the path. */
+/* Explains errors of a source path. Returns INVALID_VOLUME, MOUNT_FAILED, or error if it is not about the
+ * path. */
 static int path_failure(const char *source, int error, Failure *f) {
         switch (error) {
         case -ENOENT:
@@ -66,8 +66,8 @@ static int outside_dev_failure(const char *source, Failure *f) {
                 "Source '%s' is on another file system than /dev, or leads there by a symbolic link: pass the device node.");
 }
 
-/* The directory is on the file system of /dev, where root alone makes links: so the last link may be
- * followed. */
+/* Opens a source in /dev. The directory is on the file system of /dev, where only root makes links, so the
+ * last link may be followed. */
 static int open_in_dev(const char *source, const char *relative, int *ret_fd, struct stat *ret_stat, Failure *f) {
         _cleanup_close_ int dev = open("/dev", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), directory = -EBADF,
                             fd = -EBADF;
@@ -98,8 +98,8 @@ static int open_in_dev(const char *source, const char *relative, int *ret_fd, st
         return 0;
 }
 
-/* One name after the other, so that each directory is known and none is reached by a link. *ret_changed:
- * the first one that others can change, or NULL. */
+/* Opens one path component after the other, so each directory is checked and no link is followed.
+ * *ret_changed: the first path that others can change, or NULL. */
 static int open_by_names(const char *source, int *ret_fd, struct stat *ret_stat, char **ret_changed, Failure *f) {
         _cleanup_close_ int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
         _cleanup_free_ char *changed = NULL;
@@ -117,8 +117,8 @@ static int open_by_names(const char *source, int *ret_fd, struct stat *ret_stat,
                 if (!path)
                         return -ENOMEM;
                 name = strrchr(path, '/') + 1;
-                /* An automount is mounted when it is opened as a directory; a name that is none is looked
-                 * at. */
+                /* Opening an automount as a directory mounts it; a name that is no directory is opened as it
+                 * is. */
                 if (*end)
                         next = openat(fd, name, O_PATH | O_NOFOLLOW | O_DIRECTORY | O_CLOEXEC);
                 if (!*end || (next < 0 && errno == ENOTDIR))
@@ -197,7 +197,7 @@ static int open_device(Source *s, int pinned, dev_t device, const char *source, 
         return 0;
 }
 
-/* Nothing is opened for writing before it is mounted: who only asks for a plan must not have that done. */
+/* Opens an image, but not for writing: a caller may only ask for a plan. */
 static int open_image(Source *s, int pinned, const struct stat *st) {
         _cleanup_free_ char *path = strdup_printf("/proc/self/fd/%i", pinned);
 
@@ -206,8 +206,8 @@ static int open_image(Source *s, int pinned, const struct stat *st) {
         s->is_image = true;
         s->image_device = st->st_dev;
         s->image_inode = st->st_ino;
-        /* On a read-only file system, or immutable. EACCES is an error: a volume must not become read-only
-         * because of the permissions of its image. */
+        /* The image is on a read-only file system, or immutable. EACCES is an error: permissions of its image
+         * must not make a volume read-only. */
         if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) < 0) {
                 if (errno != EROFS && errno != EPERM)
                         return -errno;
@@ -254,16 +254,16 @@ static int open_local(const char *source, const Settings *settings, Source *s, F
         return r < 0 ? path_failure(source, r, f) : r;
 }
 
-/* --- what it holds, found by libblkid --- */
+/* --- the type of the file system, found by libblkid --- */
 
-/* libmount's own search doesn't tell what it could not read from what holds nothing, and who believes the
- * latter makes a file system. */
+/* libmount's own search does not tell an unreadable device from an empty one, and a caller would format an
+ * empty one. */
 
-/* Where nearly all file systems and RAIDs have their signatures. */
+/* Nearly all file systems and RAIDs have their signatures in these bytes. */
 enum { PROBED_HEAD = 264 * 1024, PROBED_TAIL = 512 * 1024 };
 
-/* Of blkid_do_safeprobe(), which has names for them only since libblkid 2.39; otherwise it returns a
- * negative errno, or -1. */
+/* Results of blkid_do_safeprobe(), named only since libblkid 2.39; other errors are a negative errno, or
+ * -1. */
 enum { PROBE_NOTHING = 1, PROBE_FAILED = -1, PROBE_AMBIVALENT = -2 };
 
 DEFINE_CLEANUP_FUNC(blkid_probe, blkid_free_probe);
@@ -294,10 +294,10 @@ static int search_once(blkid_probe p, char **ret_type, char **ret_table) {
         return r < 0 || *ret_type ? r : copy_value(p, "PTTYPE", ret_table);
 }
 
-/* Looks for all types that there are: *ret_type is that of the file system or, without one, *ret_table that
- * of the partitions, "gpt" for instance; both are NULL if there is nothing, and all was read. The offset of
- * fd changes. Returns 0; 1 if there are signatures of several file systems; or a negative errno: that of the
- * read that failed, or -ENOMEM. */
+/* Looks for all types: *ret_type is the type of the file system or, without one, *ret_table the type of the
+ * partition table, such as "gpt"; both are NULL if everything was read and nothing found. Changes the offset
+ * of fd. Returns 0; 1 if there are signatures of several file systems; or a negative errno: of the failed
+ * read, or -ENOMEM. */
 static int search_twice(int fd, char **ret_type, char **ret_table) {
         _cleanup_(blkid_free_probep) blkid_probe p = blkid_new_probe();
         off_t end;
@@ -305,9 +305,8 @@ static int search_twice(int fd, char **ret_type, char **ret_table) {
 
         if (!p)
                 return -ENOMEM;
-        /* libblkid looks for signatures in about forty places near both ends, one read after the other, and
-         * the cache of a device that is not open elsewhere is empty. Two large reads are faster, above all on
-         * network storage. */
+        /* libblkid reads about forty places near both ends, one after the other, and the cache of a device
+         * that is not open elsewhere is empty. Two large reads are faster, most of all on network storage. */
         end = lseek(fd, 0, SEEK_END);
         (void) posix_fadvise(fd, 0, PROBED_HEAD, POSIX_FADV_WILLNEED);
         if (end > PROBED_TAIL)
@@ -321,15 +320,15 @@ static int search_twice(int fd, char **ret_type, char **ret_table) {
         r = search_once(p, ret_type, ret_table);
         if (r != 0 || *ret_type)
                 return r;
-        /* A file system whose values libblkid has no memory for is none to it: nothing is believed if it is
-         * found twice. What was read for the first search serves the second. */
+        /* Without memory libblkid reports a file system as nothing, so the result "nothing" counts only if it
+         * is found twice. The second search uses the cache of the first. */
         blkid_reset_probe(p);
         if (blkid_probe_enable_partitions(p, 1) < 0)
                 return -ENOMEM;
         return search_once(p, ret_type, ret_table);
 }
 
-/* source: escaped. */
+/* Finds the type by libblkid. source: escaped. */
 static int find_type(int fd, const char *source, char **ret, Failure *f) {
         _cleanup_free_ char *fs_type = NULL, *partition_table = NULL;
         int r;
@@ -337,7 +336,7 @@ static int find_type(int fd, const char *source, char **ret, Failure *f) {
         r = search_twice(fd, &fs_type, &partition_table);
         if (r == -ENOMEM)
                 return r;
-        /* Only a search that has read all that it looks for finds nothing. */
+        /* "Nothing found" is true only if everything could be read. */
         if (r < 0)
                 return failure_set(
                         f, FAILURE_MOUNT_FAILED,
@@ -359,8 +358,8 @@ static int find_type(int fd, const char *source, char **ret, Failure *f) {
         return 0;
 }
 
-/* Finds the type of a device or image, open for reading, whose path is source: as source_open() has it of
- * fs_type and search. *ret belongs to the settings. The offset of fd changes. Returns as source_open(). */
+/* Finds the type of a device or image, open for reading, whose path is source. fs_type and search: as in
+ * source_open(). *ret belongs to the settings. Changes the offset of fd. Returns as source_open(). */
 static int probe_type(int fd, const char *source, const char *fs_type, bool search, const Settings *settings,
                       const FileSystem **ret, Failure *f) {
         _cleanup_free_ char *name = string_escape(source, 200), *found = NULL;
@@ -393,7 +392,8 @@ static int probe_type(int fd, const char *source, const char *fs_type, bool sear
         return 0;
 }
 
-/* Refuses what a superblock asks for by itself. Mounting tells of one that can't be read. */
+/* Refuses mount options and devices that the superblock itself asks for. If the superblock can't be read, the
+ * mount fails. */
 static int check_superblock(const Source *s, const Settings *settings, Failure *f) {
         uint8_t superblock[EXT_SUPERBLOCK_SIZE];
         uint64_t n;
@@ -404,8 +404,8 @@ static int check_superblock(const Source *s, const Settings *settings, Failure *
                         return 0;
                 return ext_options_check(superblock, settings, s->fs, s->name, f);
         }
-        /* The kernel would write to the other devices of a btrfs, too, which nobody has checked: it finds
-         * them by the UUID that this one names. */
+        /* The kernel would also write to the other devices of a btrfs, which it finds by the UUID and which
+         * nobody has checked. */
         if (!streq(s->fs->name, "btrfs") || btrfs_count_devices_on_disk(s->fd, &n) < 0 || n <= 1)
                 return 0;
         return failure_set(
@@ -414,7 +414,7 @@ static int check_superblock(const Source *s, const Settings *settings, Failure *
                 s->name);
 }
 
-/* What is to be asked of a server goes through sockets of the worker's. */
+/* Checks that the worker may open sockets, which it needs to reach a server. */
 static int check_network(const char *fs_type, Failure *f) {
         _cleanup_close_ int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
@@ -450,7 +450,7 @@ int source_open(const char *source, const char *fs_type, bool search, const Sett
                                 return r;
                 }
                 s.fs = fs;
-                /* Without a source it is named after its type, whatever the caller passes. */
+                /* A file system without a source is named after its type, whatever the caller passes. */
                 s.path = strdup(fs->source == SOURCE_NONE ? fs->name : source);
                 if (!s.path)
                         return -ENOMEM;

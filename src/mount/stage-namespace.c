@@ -15,7 +15,7 @@
 
 DEFINE_CLEANUP_FUNC(struct libmnt_context *, mnt_free_context);
 
-/* Devices, loop devices, the staging directory, the mount table, and the helpers of libmount. */
+/* Needed for devices, loop devices, the staging directory, the mount table, and helpers of libmount. */
 static const char *const kept[] = { "dev", "proc", "run", "sys", "usr" };
 
 static int clone_mount(int parent, const char *path) {
@@ -45,7 +45,7 @@ static int keep_mount(int host_root, int root, const char *name) {
         return move_mount(tree, "", root, name, MOVE_MOUNT_F_EMPTY_PATH) < 0 ? -errno : 0;
 }
 
-/* In a copy of the host's namespace, of which everything else is dropped. */
+/* Builds the namespace from a copy of the host's, and drops all other mounts. */
 static int build_namespace(const char *directory) {
         _cleanup_close_ int host_root = -EBADF, root = -EBADF;
 
@@ -65,13 +65,13 @@ static int build_namespace(const char *directory) {
                 if (r < 0)
                         return r;
         }
-        /* The old root is on top of the new one then, pivot_root(2). */
+        /* After pivot_root(2) the old root is on top of the new one. */
         if (fchdir(root) < 0 || syscall(SYS_pivot_root, ".", ".") < 0 || umount2(".", MNT_DETACH) < 0)
                 return -errno;
         return chdir("/") < 0 ? -errno : 0;
 }
 
-/* Keeps the namespace until the parent has opened it. */
+/* The child process keeps the namespace until the parent has opened it. */
 static _Noreturn void run_builder(const char *directory, int fd, pid_t parent) {
         int r;
 
@@ -140,8 +140,8 @@ int stage_namespace_leave(int host) {
         return setns(host, CLONE_NEWNS) < 0 ? -errno : 0;
 }
 
-/* The context is quoted for the kernel, which would take "c2" of an unquoted "c1,c2" for an option. It
- * contains neither quotes nor backslashes: context_canonicalize() has checked it. */
+/* Quotes the context: the kernel would take "c2" of an unquoted "c1,c2" for an option. The context contains
+ * neither quotes nor backslashes, as context_canonicalize() has checked. */
 static int build_options(const StageSpec *spec, char **ret) {
         const char *const own[] = { "nosuid", "nodev", spec->read_only ? "ro" : "rw" };
         _cleanup_strv_ char **options = NULL;
@@ -208,7 +208,7 @@ int libmount_mount(const StageSpec *spec, int *ret_errno, Failure *f) {
         }
         r = mnt_context_set_optsmode(context, MNT_OMODE_NOTAB)
                 ?: mnt_context_disable_mtab(context, 1)
-                /* A device that turns out to be read-only is an error, not a read-only mount. */
+                /* A read-only device is an error, not a read-only mount. */
                 ?: mnt_context_enable_rwonly_mount(context, !spec->read_only)
                 ?: mnt_context_set_source(context, loop ?: spec->source->path)
                 ?: mnt_context_set_target(context, spec->staging->directory)

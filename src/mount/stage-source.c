@@ -19,7 +19,7 @@ int stage_spec_options(const StageSpec *spec, char ***ret) {
         r = strv_copy(spec->options, &options);
         if (r < 0)
                 return r;
-        /* A superblock can ask for a panic of the kernel when it finds damage. */
+        /* A superblock can ask for a kernel panic on errors. */
         if (ext_is_type(spec->source->fs->name)) {
                 r = mount_options_add(&options, (char *[]){ (char *) "errors=remount-ro", NULL });
                 if (r < 0)
@@ -68,7 +68,7 @@ bool stage_uses_helper(const char *fs_type) {
         for (size_t i = 0; i < ELEMENTSOF(directories); i++) {
                 char path[256];
 
-                /* A name that is too long is no helper's. */
+                /* No helper has a longer name. */
                 if (snprintf(path, sizeof(path), "%s/mount.%s", directories[i], fs_type) < (int) sizeof(path) &&
                     access(path, F_OK) == 0)
                         return true;
@@ -96,8 +96,8 @@ bool fs_context_takes(const StageSpec *spec) {
                 return false;
         for (size_t i = 0; i < ELEMENTSOF(types); i++)
                 known = known || streq(fs_type, types[i]);
-        /* Linux 6.1 sets the labels of btrfs twice, which fails with EINVAL; btrfs parses its options itself
-         * since 6.8. */
+        /* Linux 6.1 sets the labels of btrfs twice, which fails with EINVAL; since 6.8 btrfs parses its
+         * options itself. */
         if (streq(fs_type, "btrfs"))
                 known = isempty(spec->context) || kernel_is_at_least(6, 12);
         return known && !stage_uses_helper(fs_type);
@@ -112,7 +112,8 @@ bool fs_context_is_supported(void) {
         return tree >= 0;
 }
 
-/* Says what the kernel has logged to the context: "e ", "w " or "i " and a line, one for each read(2). */
+/* Reports the messages that the kernel has logged to the context: "e ", "w " or "i " and a line, one for each
+ * read(2). */
 static int fs_context_failure(const StageSpec *spec, int fs, int number, int *ret_errno, Failure *f) {
         char words[EXPLANATION_MAX] = "";
         size_t n = 0;
@@ -136,7 +137,7 @@ static int fs_context_failure(const StageSpec *spec, int fs, int number, int *re
         return stage_spec_failure(spec, isempty(words) ? strerror(number) : words, number, f);
 }
 
-/* The options that mount(2) takes as flags of the file system. */
+/* Whether mount(2) takes the option as a flag of the file system. */
 static bool is_file_system_flag(const char *name, size_t n) {
         static const char *const flags[] = { "sync", "async", "dirsync", "lazytime", "nolazytime" };
 
@@ -146,8 +147,8 @@ static bool is_file_system_flag(const char *name, size_t n) {
         return false;
 }
 
-/* flags: what mount(2) takes as flags, of which those of the mount are set when it is there. Others are for
- * libmount. */
+/* flags: the options are mount(2) flags; attributes are skipped, because they are set on the finished mount.
+ * Options that only libmount knows fail with -EINVAL. */
 static int set_options(int fs, char *options, bool flags) {
         char *name, *value;
         size_t n_name, n_value;
@@ -169,7 +170,7 @@ static int set_options(int fs, char *options, bool flags) {
         return 0;
 }
 
-/* Sets all that spec asks for, and makes the superblock, or shares it. */
+/* Sets the options of spec, and makes or shares the superblock. */
 static int fs_context_create(int fs, const StageSpec *spec, const char *source, bool exclusive) {
         _cleanup_free_ char *all = NULL, *of_user = NULL, *of_mount = NULL, *of_fs = NULL;
         _cleanup_strv_ char **options = NULL;
@@ -179,7 +180,7 @@ static int fs_context_create(int fs, const StageSpec *spec, const char *source, 
                 return -errno;
         if (spec->read_only && fsconfig(fs, FSCONFIG_SET_FLAG, "ro", NULL, 0) < 0)
                 return -errno;
-        /* By itself, so its comma needs no quotes. */
+        /* The context is set alone, so its comma needs no quotes. */
         if (!isempty(spec->context) && fsconfig(fs, FSCONFIG_SET_STRING, "context", spec->context, 0) < 0)
                 return -errno;
 
@@ -193,7 +194,7 @@ static int fs_context_create(int fs, const StageSpec *spec, const char *source, 
         if (r < 0)
                 return r;
         if (!isempty(of_user))
-                return -EINVAL; /* for libmount alone */
+                return -EINVAL; /* only libmount knows these options */
         r = set_options(fs, of_mount, true);
         if (r < 0)
                 return r;

@@ -10,8 +10,8 @@
 #include "mount/stage.h"
 #include "mount/superblock.h"
 
-/* In the staging namespace: mounts, or attaches a detached mount. From here on the mount is used by
- * descriptor, as its directory goes with the namespace. */
+/* Called in the staging namespace: mounts the source or attaches a detached mount, reads the mount table, and
+ * clones the mount, because the staging directory ends with the namespace. */
 static int attach_and_detach(const StageSpec *spec, int tree, int *ret_tree, MountOutcome *ret, int *ret_errno,
                              Failure *f) {
         _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
@@ -20,8 +20,8 @@ static int attach_and_detach(const StageSpec *spec, int tree, int *ret_tree, Mou
         uint64_t id;
         int r;
 
-        /* A slave, not private: its mounts don't propagate to the host, but unmounts on the host propagate
-         * to it. Otherwise this copy would keep the devices of other volumes busy while a mount is staged. */
+        /* A slave, not private: mounts here do not propagate to the host, but unmounts on the host propagate
+         * here. Otherwise this copy would keep devices of other volumes busy during staging. */
         if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
                 return -errno;
         if (tree < 0) {
@@ -52,13 +52,13 @@ static int attach_and_detach(const StageSpec *spec, int tree, int *ret_tree, Mou
         return 0;
 }
 
-/* With tree -EBADF the source is mounted. */
+/* tree: a detached mount, or -EBADF to mount the source. */
 static int stage_in_namespace(const StageSpec *spec, int tree, int *ret_tree, MountOutcome *ret, int *ret_errno,
                               Failure *f) {
         _cleanup_close_ int host = -EBADF;
         int r, k;
 
-        /* mount.nfs(8) and its like may want anything of the host. */
+        /* Helpers such as mount.nfs(8) may need any file of the host. */
         r = stage_namespace_enter(
                 tree < 0 && stage_uses_helper(spec->source->fs->name) ? -EBADF : spec->staging->namespace, &host);
         if (r < 0)
@@ -68,7 +68,8 @@ static int stage_in_namespace(const StageSpec *spec, int tree, int *ret_tree, Mo
         return k < 0 ? k : r;
 }
 
-/* The mount table of a namespace tells what the mount itself doesn't. */
+/* If the detached mount does not show everything, it is attached in a namespace and read from the mount
+ * table. */
 static int stage_by_fs_context(const StageSpec *spec, bool exclusive, int *ret_tree, MountOutcome *ret,
                                int *ret_errno, Failure *f) {
         _cleanup_free_ char *source = NULL;
@@ -87,8 +88,8 @@ static int stage_by_fs_context(const StageSpec *spec, bool exclusive, int *ret_t
         return 0;
 }
 
-/* EINVAL has many reasons, a kernel that doesn't know the way among them: only if the same request succeeds
- * the other way it was that. Otherwise the kernel's own words count. */
+/* EINVAL has many reasons. If the same mount succeeds the second way, the kernel does not support the first
+ * way for it; otherwise the first message is kept. */
 static int stage_superblock(const StageSpec *spec, int *ret_tree, MountOutcome *ret, int *ret_errno, Failure *f) {
         _cleanup_failure_ Failure other = { 0 };
         int number = 0, r, k;
@@ -98,7 +99,7 @@ static int stage_superblock(const StageSpec *spec, int *ret_tree, MountOutcome *
         r = stage_by_fs_context(spec, spec->alone, ret_tree, ret, ret_errno, f);
         if (r != FAILURE_MOUNT_FAILED || *ret_errno != EINVAL)
                 return r;
-        /* mount(2) would share what is mounted. */
+        /* mount(2) would share a mounted superblock. */
         if (spec->alone && source_is_claimed(spec->source) != 0)
                 return r;
         k = stage_in_namespace(spec, -EBADF, ret_tree, ret, &number, &other);
@@ -108,7 +109,7 @@ static int stage_superblock(const StageSpec *spec, int *ret_tree, MountOutcome *
         return 0;
 }
 
-/* A superblock that is mounted read-write can't be mounted read-only: only the new mount can be. */
+/* Whether the superblock is mounted read-write: it can't be mounted read-only, only the new mount can be. */
 static int is_mounted_writable(const StageSpec *spec) {
         bool writable = false;
         MountFact *mounts;
@@ -124,7 +125,8 @@ static int is_mounted_writable(const StageSpec *spec) {
         return writable;
 }
 
-/* The path may lead to another device by now. Returns 1 if it is the one that was checked, 0 if not. */
+/* The path may lead to another device by now. Returns 1 if the mount is of the source that was checked, 0 if
+ * not, or a negative errno. */
 static int is_of_source(const StageSpec *spec, int tree) {
         _cleanup_free_ char *found = NULL;
         _cleanup_close_ int root = -EBADF;
@@ -136,15 +138,15 @@ static int is_of_source(const StageSpec *spec, int tree) {
         root = openat(tree, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (root < 0 || fstat(root, &st) < 0)
                 return -errno;
-        /* The numbers of the devices that btrfs has its files on are not those of a disk. */
+        /* st_dev of btrfs files is not the number of a disk. */
         r = superblock_name_mounted(root, streq(spec->source->fs->name, "btrfs") ? 0 : st.st_dev, &found);
         if (r < 0 || !streq_ptr(spec->superblock, found))
                 return r < 0 ? r : 0;
         return superblock_is_on_source(root, spec->source);
 }
 
-/* Fills f if the superblock is mounted somewhere with another context, which the kernel's EINVAL doesn't
- * tell. Returns CONTEXT_CONFLICT, 0 if there is no such mount, or a negative errno. */
+/* Sets f if the superblock is mounted with another context, which the kernel's EINVAL does not tell. Returns
+ * CONTEXT_CONFLICT, 0 if there is no such mount, or a negative errno. */
 static int find_conflict(const StageSpec *spec, const MountFact *mounts, size_t n, Failure *f) {
         _cleanup_free_ char *target = NULL, *context = NULL;
         const MountFact *m = NULL;
@@ -165,8 +167,8 @@ static int find_conflict(const StageSpec *spec, const MountFact *mounts, size_t 
                 spec->source->name, target, isempty(context) ? "without a context" : "with context ", context);
 }
 
-/* The superblock existed already and kept its context: btrfs may ignore the one that is passed without an
- * error. */
+/* Explains a superblock that existed already and kept its context: btrfs may ignore a passed context without
+ * an error. */
 static int shared_failure(const StageSpec *spec, const MountFact *fact, Failure *f) {
         _cleanup_free_ char *context = string_escape(fact->context, CONTEXT_MAX);
         MountFact *mounts;
@@ -188,8 +190,7 @@ static int shared_failure(const StageSpec *spec, const MountFact *fact, Failure 
                 spec->source->name, context);
 }
 
-/* Compares what was asked for with what the kernel did. libmount leaves the context out where libselinux
- * considers SELinux disabled. */
+/* Compares the mount with spec. libmount drops the context if libselinux considers SELinux disabled. */
 static int check_staged(const StageSpec *spec, const MountFact *fact, Failure *f) {
         if (!isempty(fact->context) && !streq(fact->context, spec->context))
                 return shared_failure(spec, fact, f);
@@ -205,7 +206,7 @@ static int check_staged(const StageSpec *spec, const MountFact *fact, Failure *f
         return 0;
 }
 
-/* The kernel says only EINVAL or EBUSY. Replaces f if another mount is the reason. Returns 0 if none is, a
+/* Replaces f if another mount is the reason for the kernel's EINVAL or EBUSY. Returns 0 if none is, a
  * negative errno, CONTEXT_CONFLICT, BUSY or MOUNT_FAILED. */
 static int explain_refusal(const StageSpec *spec, int number, Failure *f) {
         _cleanup_free_ char *target = NULL;
@@ -253,8 +254,8 @@ int stage_mount(const StageSpec *spec, int *ret_tree, MountOutcome *ret, Failure
         }
         for (unsigned i = 1;; i++) {
                 r = stage_superblock(&superblock, &tree, &o, &number, f);
-                /* A superblock that is just going, or a device that somebody opens for a moment, is nobody's
-                 * use of it. */
+                /* A superblock that is being released, or a device that is opened for a moment, also causes
+                 * EBUSY: try again. */
                 if (r != FAILURE_MOUNT_FAILED || number != EBUSY || !spec->alone || i == ATTEMPTS)
                         break;
                 failure_done(f);
@@ -308,7 +309,7 @@ static int check_share(const StageSpec *spec, const Target *share, const MountFa
         return 0;
 }
 
-/* fspick(2) changes this flag alone; mount(2) with MS_REMOUNT would reset the others. */
+/* fspick(2) changes only this flag; mount(2) with MS_REMOUNT would reset the others. */
 static int make_superblock_writable(const StageSpec *spec, int tree, Failure *f) {
         _cleanup_close_ int fs = fspick(tree, "", FSPICK_EMPTY_PATH | FSPICK_CLOEXEC);
 
@@ -322,8 +323,8 @@ static int make_superblock_writable(const StageSpec *spec, int tree, Failure *f)
                            spec->source->name, strerrorname_np(errno));
 }
 
-/* A mount of its own, which a group can be mapped on whatever the shared one maps. Returns 1; 0 if that
- * can't be, or would not be the same directory: then the mount is cloned. */
+/* Mounts the superblock again: such a mount can be idmapped even if the shared mount is. Returns 1; 0 if that
+ * fails or shows another directory, so the caller clones the mount; or a negative errno. */
 static int mount_once_more(const StageSpec *spec, const Target *share, int *ret_tree, MountOutcome *ret) {
         _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
         _cleanup_failure_ Failure f = { 0 };

@@ -13,10 +13,10 @@
 
 enum {
         STATX_FLAGS = AT_EMPTY_PATH | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC,
-        MASK_ID_UNIQUE = 0x4000, /* STATX_MNT_ID_UNIQUE, which the headers of Linux 6.1 lack */
+        MASK_ID_UNIQUE = 0x4000, /* STATX_MNT_ID_UNIQUE; missing in the headers of Linux 6.1 */
 };
 
-/* linux/mount.h of Linux 6.13, which that of 6.1 lacks. The number is the same on all architectures. */
+/* From linux/mount.h of Linux 6.13; missing in 6.1. The number is the same on all architectures. */
 #ifndef SYS_statmount
 #define SYS_statmount 457
 #endif
@@ -50,7 +50,7 @@ typedef struct Reply {
         uint64_t namespace_id;
         uint32_t fs_subtype, source;
         uint64_t spare[48];
-        char text[4 * PATH_MAX]; /* what the members that are strings are offsets into */
+        char text[4 * PATH_MAX]; /* string members are offsets into text */
 } Reply;
 
 _Static_assert(offsetof(Reply, text) == 512, "statmount(2) has its strings after 512 bytes");
@@ -92,7 +92,7 @@ void statmount_disable(void) {
         disabled = true;
 }
 
-/* Of what is optional nothing may be filled in. */
+/* Calls statmount(2). The reply must have the fields of mask; those of optional may be missing. */
 static int call_statmount(uint64_t id, uint64_t mask, uint64_t optional, Reply *ret) {
         const Request request = { .size = sizeof(request), .id = id, .mask = mask | optional };
 
@@ -100,11 +100,11 @@ static int call_statmount(uint64_t id, uint64_t mask, uint64_t optional, Reply *
                 return -EOPNOTSUPP;
         if (syscall(SYS_statmount, &request, ret, sizeof(*ret), 0) >= 0)
                 return (ret->mask & mask) == mask ? 0 : -EOPNOTSUPP;
-        /* EPERM: a filter of system calls that doesn't know it. */
+        /* EPERM comes from a seccomp filter that does not know statmount(2). */
         return errno == ENOSYS || errno == EPERM || errno == EOVERFLOW ? -EOPNOTSUPP : -errno;
 }
 
-/* As the kernel does it in the table. */
+/* Escapes like the kernel in the mount table. */
 static char *escape_field(const char *s) {
         char *escaped = malloc(4 * strlen(s) + 1), *p = escaped;
 
@@ -121,9 +121,9 @@ static char *escape_field(const char *s) {
         return escaped;
 }
 
-/* Kernels before 6.12 leave the options of security modules out; where one is shown, all are. */
+/* Kernels before 6.12 omit the options of security modules; a kernel that shows one shows all. */
 static bool shows_labels(const char *options) {
-        static int selinux = -1; /* looked up once, as /sys/fs/selinux is not in every namespace */
+        static int selinux = -1; /* read once: /sys/fs/selinux is not in every namespace */
 
         if (selinux < 0)
                 selinux = access("/sys/fs/selinux/enforce", F_OK) >= 0;

@@ -15,8 +15,8 @@ static int name_btrfs(const char *uuid, char **ret) {
         return *ret ? 0 : -ENOMEM;
 }
 
-/* Names an image, or a device, which may be a loop device over one. Nothing else of the source is looked
- * at. */
+/* Names an image, or a device, which may be a loop device over an image. Uses only the device or image of
+ * s. */
 static int name_disk(const Source *s, char **ret) {
         dev_t image_device = s->image_device;
         ino_t image_inode = s->image_inode;
@@ -82,8 +82,8 @@ int superblock_is_on_source(int fd, const Source *s) {
         return r < 0 ? r : streq(found, wanted);
 }
 
-/* Exclusive opening fails exactly if the device is mounted or otherwise claimed, in any mount namespace
- * (open(2), O_EXCL). Returns 1 if it is claimed, 0 if not. */
+/* Opening with O_EXCL fails exactly if the device is mounted or otherwise claimed, in any mount namespace
+ * (open(2)). Returns 1 if claimed, 0 if not, or a negative errno. */
 static int is_claimed(int fd) {
         _cleanup_close_ int again = open_again(fd, O_RDONLY | O_EXCL);
 
@@ -143,7 +143,8 @@ int source_is_claimed_for_long(const Source *s) {
         }
 }
 
-/* A loop device may have gone to another image since it was found, and be mounted as that. */
+/* Drops loop devices that were attached to another image since they were found, and may be mounted as
+ * that. */
 static int drop_reused(const Source *s, dev_t *devices, size_t *n) {
         size_t kept = 0;
 
@@ -219,7 +220,7 @@ Fingerprint source_take_fingerprint(const Source *s) {
                                                                                    : (Fingerprint){ 0 };
 }
 
-/* The numbers of the devices that btrfs has its files on are not those of a disk. */
+/* For btrfs the device number in the mount table is not that of a disk. */
 static bool is_device_of(const struct stat *st, const MountFact *fact) {
         dev_t device;
 
@@ -227,7 +228,7 @@ static bool is_device_of(const struct stat *st, const MountFact *fact) {
                (major(device) == 0 || st->st_rdev == device);
 }
 
-/* Whether the btrfs of that directory is the one that is on the device. */
+/* Whether the btrfs of the directory fd is on the device. */
 static bool is_btrfs_of(int fd, int device_fd) {
         _cleanup_free_ char *mounted = NULL, *on_disk = NULL;
 

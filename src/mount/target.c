@@ -30,7 +30,7 @@ static int get_statx(int fd, struct statx *ret) {
         return 0;
 }
 
-/* The innermost one, if roots are nested. */
+/* Returns the innermost root if roots are nested. */
 static const char *find_root(const Settings *settings, const char *path) {
         const char *best = NULL;
 
@@ -88,7 +88,7 @@ static int target_failure(Failure *f, const char *path, int error) {
         }
 }
 
-/* A negative errno other than -ENOMEM is that of opening the root. */
+/* Opens the root. A negative errno other than -ENOMEM comes from opening the root. */
 static int pin_root(const char *path, const Settings *settings, Target *t, Failure *f) {
         struct open_how how = {
                 .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
@@ -212,7 +212,7 @@ int target_open_id(const char *path, uint64_t mount_id, const Settings *settings
                            (unsigned long long) mount_id, escaped);
 }
 
-/* What the path leads to now. Returns 1, 0 if it leads nowhere, or a negative errno. */
+/* Looks the path up again. Returns 1, 0 if the path leads nowhere, or a negative errno. */
 static int target_look_again(const Target *t, struct statx *ret) {
         _cleanup_close_ int fd = open_beneath(t->root_fd, t->path + t->root_length + 1, O_PATH, 0);
         int r;
