@@ -22,8 +22,8 @@
  *   after mark_xattr_apply()            a mark that claims too little if no mount became visible: one
  *                                       unnecessary walk
  *
- * The mark alone proves nothing: since it was written, another program may have mounted the file system for
- * writing, or copied the tree. files_judge_mark() (plan/plan-files.h) decides by the mark's inode and
+ * The mark alone proves nothing: since the mark was written, another program may have mounted the file system
+ * for writing, or copied the tree. files_judge_mark() (plan/plan-files.h) decides by the mark's inode and
  * fingerprint whether to trust the mark (MarkProof.belief). A mark that is not trusted claims nothing. */
 
 /* Reads the mark. A mark that is malformed, too long or of another version is MARK_INVALID. Returns 0 or a
@@ -31,10 +31,10 @@
 int mark_xattr_read(int fd, Mark *ret) _warn_unused_;
 
 /* Makes the mark claim less, and writes the new fingerprint into a trusted mark. A fingerprint alone is not
- * synced: losing it costs a walk. A mark that claims nothing replaces an invalid one. If the mark can't be
- * written, it is removed, which claims nothing either. On a read-only file system, on one without such
- * xattrs, and if it claims nothing anyway, a mark that can't be written stays. Returns 0, a negative errno,
- * or MOUNT_FAILED if a mark stays that claims more than will be true. */
+ * synced: losing the fingerprint costs a walk. A mark that claims nothing replaces an invalid one. A mark
+ * that can't be written is removed, which claims nothing either. The mark stays if the file system is
+ * read-only, keeps no such xattrs, or the mark claims nothing anyway. Returns 0, a negative errno, or
+ * MOUNT_FAILED if a mark stays that claims more than will be true. */
 int mark_xattr_apply(int fd, MarkChange change, const MarkProof *proof, Mark *ret, Failure *f) _warn_unused_;
 
 /* Writes "partial" into the mark (mark_begin()), before the first file is changed. A trusted mark keeps its

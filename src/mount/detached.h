@@ -16,7 +16,7 @@ int attributes_set(int tree, char *const *options, bool read_only) _warn_unused_
 int attributes_set_read_only(int tree, bool read_only) _warn_unused_;
 
 /* A private copy of a mount, to read or change files: without the mounts inside, so nobody enters them and
- * the files that they cover are visible; others can mount nothing in it; access times do not change. */
+ * the files that they cover are visible; others can mount nothing in the copy; access times do not change. */
 
 typedef enum CloneMode {
         CLONE_READ_ONLY,

@@ -22,8 +22,8 @@ int idmap_swap_groups(int tree, gid_t a, gid_t b) _warn_unused_;
 
 /* Whether idmap_swap_groups() failed because this system can't idmap the mount, so that the files have to be
  * changed instead:
- * - EPERM: the kernel has it disabled (RHEL 9 before 9.6); the mount is idmapped already; or a security
- *   module denies a capability;
+ * - EPERM: the kernel has idmapped mounts disabled (RHEL 9 before 9.6); the mount is idmapped already; or
+ *   a security module denies a capability;
  * - EINVAL: the file system doesn't support it (tmpfs before Linux 6.3, NFS), or was mounted in a user
  *   namespace; the kernel doesn't know the flag; the mount is attached;
  * - ENOSYS: no mount_setattr(2) (before Linux 5.12), or a kernel without user namespaces;

@@ -6,13 +6,13 @@
 /* Loop devices over image files, loop(4). libmount would attach by path, and read-only for a read-only mount,
  * so a later holder could not write. Here the open file is attached, and only the mount is read-only. */
 
-/* Finds all loop devices over the whole file. They may be attached to other files by now: check with
+/* Finds all loop devices over the whole file. The devices may be attached to other files by now: check with
  * loop_open(). The caller frees *ret. Returns 0 or a negative errno. */
 int loop_find(dev_t file_device, ino_t file_inode, dev_t **ret, size_t *ret_n) _warn_unused_;
 
 /* Attaches a free loop device to the file. The kernel detaches the device after its last user (autoclear);
- * *ret_fd keeps it attached until it is mounted; *ret_path is /dev/loopN. LOOP_CONFIGURE: Linux 5.8. Returns
- * 0 or a negative errno. */
+ * *ret_fd keeps the device attached until the mount; *ret_path is /dev/loopN. LOOP_CONFIGURE: Linux 5.8.
+ * Returns 0 or a negative errno. */
 int loop_attach(int file_fd, const char *file_path, bool read_only, int *ret_fd, char **ret_path) _warn_unused_;
 
 /* Opens a loop device, /dev/loopN, if it shows the whole file; *ret_fd keeps the device attached.

@@ -7,11 +7,12 @@
 #include "basic/cleanup.h"
 
 /* The worker's notes of the mounts that it made or adopted in this boot, independent of selvold's record: the
- * worker never unmounts, shares or changes a mount without a note. A note is a symbolic link in a directory
- * of /run that only root may write. Its name is the mount's id, its text "DEVICE UNIQUE mounted|adopted
- * VOLUME TARGET". readlink(2) reads a note in one step, rename(2) replaces it in one step. The worker notes a
- * mount before the mount is visible, so a note without a mount may be of a mount that will be published; the
- * note is removed when the watch or the unmount finds that the mount is gone. */
+ * worker never unmounts or changes a mount without a note, and shares such a mount only if it is of a block
+ * device. A note is a symbolic link in a directory of /run that only root may write; the link's name is the
+ * mount's id, the text is "DEVICE UNIQUE mounted|adopted VOLUME TARGET". readlink(2) reads a note in one
+ * step, and rename(2) replaces a note in one step. The worker notes a mount before the mount is visible, so a
+ * note without a mount may be of a mount that will be published. The watch or an unmount removes the note
+ * when the mount is gone. */
 
 #define MOUNT_NOTES "/run/selvol/mounts"
 

@@ -7,9 +7,9 @@
  * time for each mount, so the worker makes a namespace with few mounts at start, and children copy that. */
 
 /* Makes a namespace with the caller's root directory and, if they are mounts, /dev, /proc, /run, /sys and
- * /usr, without mounts beneath. directory is the place to build it: may be empty, and only root may reach it.
- * *ret is a descriptor of the namespace. Returns 0 or a negative errno: -EINVAL if the root directory is no
- * mount, or the initial ramfs (pivot_root(2)). */
+ * /usr, without mounts beneath. The namespace is built at directory, which may be empty and which only root
+ * may reach. *ret is a descriptor of the namespace. Returns 0 or a negative errno: -EINVAL if the root
+ * directory is no mount, or the initial ramfs (pivot_root(2)). */
 int stage_namespace_make(const char *directory, int *ret) _warn_unused_;
 
 /* Enters a copy of the namespace, or of the caller's if namespace is -EBADF. *ret_host leads back. Both

@@ -41,8 +41,8 @@ enum { EXPLANATION_MAX = 1024 };
 /* Whether libmount would mount the type by a helper, mount.TYPE. */
 bool stage_uses_helper(const char *fs_type);
 
-/* Whether spec can be mounted by a file system context: the worker allows it, the type was seen to work on
- * Linux 6.1, 6.12 and 6.18, and the type has no helper. */
+/* Whether spec is mounted by a file system context: the worker supports contexts (Staging.fs_context), the
+ * type was seen to work on Linux 6.1, 6.12 and 6.18, and the type has no helper. */
 bool fs_context_takes(const StageSpec *spec);
 
 /* Whether this kernel supports file system contexts; tests with a tmpfs. */

@@ -88,8 +88,8 @@ static int stage_by_fs_context(const StageSpec *spec, bool exclusive, int *ret_t
         return 0;
 }
 
-/* EINVAL has many reasons. If the same mount succeeds the second way, the kernel does not support the first
- * way for it; otherwise the first message is kept. */
+/* EINVAL has many reasons. If the second way succeeds, the kernel does not support the first way for this
+ * mount; otherwise the first message is kept. */
 static int stage_superblock(const StageSpec *spec, int *ret_tree, MountOutcome *ret, int *ret_errno, Failure *f) {
         _cleanup_failure_ Failure other = { 0 };
         int number = 0, r, k;
@@ -109,7 +109,8 @@ static int stage_superblock(const StageSpec *spec, int *ret_tree, MountOutcome *
         return 0;
 }
 
-/* Whether the superblock is mounted read-write: it can't be mounted read-only, only the new mount can be. */
+/* Whether the superblock is mounted read-write: such a superblock can't be mounted read-only, only the new
+ * mount can. */
 static int is_mounted_writable(const StageSpec *spec) {
         bool writable = false;
         MountFact *mounts;

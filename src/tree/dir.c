@@ -90,8 +90,8 @@ int dir_open(Walk *w, Dir *d) {
                 fd = open_beneath(parent, name, OPEN_DIRECTORY, RESOLVE_NO_XDEV);
         if ((fd == -ENOTDIR || fd == -ELOOP) && d->parent && is_no_directory(w, d))
                 return -EUCLEAN;
-        /* Another process removed, renamed or replaced the directory; or a damaged file system has it inside
-         * itself, which fails with ELOOP. */
+        /* Another process removed, renamed or replaced the directory; or, on a damaged file system, the
+         * directory contains itself, which fails with ELOOP. */
         if (fd == -ENOTDIR || fd == -ELOOP || fd == -ESTALE)
                 return -ENOENT;
         if (fd < 0)

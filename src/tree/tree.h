@@ -32,9 +32,9 @@ typedef struct TreeVisit {
 typedef struct Visitor Visitor;
 
 struct Visitor {
-        /* Compares or changes one entry; several threads call it at once. scratch is the thread's own memory,
-         * zero at first. Returns 0, also if the entry is gone, or a negative errno: -EISDIR if the entry has
-         * no descriptor but is a directory. */
+        /* Compares or changes one entry, in several threads at once. scratch is the thread's own memory, zero
+         * at first. Returns 0, also if the entry is gone, or a negative errno: -EISDIR if the entry has no
+         * descriptor but is a directory. */
         int (*visit)(const Visitor *v, const TreeEntry *e, void *scratch, TreeVisit *ret);
         /* Compares or changes the root, after all entries beneath; changes of the entries are on disk by
          * then. */

@@ -25,7 +25,7 @@ int ask_checked(Child *c, const PlanQuestion *question, const FileSystem *fs, Pl
  * ForeignRoots= and the worker has not made that mount. The check finds a disk of the host that no list
  * names, such as one at /var/lib/etcd, and a directory of the host that is mounted as a volume; the global
  * mounts of CSI drivers are in kubelet's directory. The worker never mounts such a file system, nor changes
- * its files or mark. The worker can't see mounts in other mount namespaces: selvold decides about those
+ * its files or mark. The worker can't see mounts in other mount namespaces: selvold decides about them
  * (Observed.hidden). All fail with PATH_NOT_ALLOWED. */
 
 /* For a source to be mounted: calls observe_source_mounts() and checks the mounts found. */
@@ -38,9 +38,9 @@ int foreign_check_table(const Child *c, const MountTable *table, const MountFact
 /* The same; reads the mount table first. */
 int foreign_check(const Child *c, const MountFact *fact, Failure *f) _warn_unused_;
 
-/* The worker works on mounts that it has noted, because it made or adopted them. A foreign mount without a
- * device or a server, a tmpfs, may hold a pod's secret: it is neither shared nor changed, even after
- * Adopt. */
+/* The worker changes only mounts that it made or adopted, and has noted; it also shares a foreign mount of a
+ * block device that passes foreign_check_source(). A foreign mount without a device or a server, a tmpfs, may
+ * hold a pod's secret, and is neither shared nor changed, even after Adopt. */
 
 /* Calls mount_note_write(). Returns WORKER_FAILED or INVALID_TARGET if the note can't be written. */
 int noted_write(int fd, MountNote *note, Failure *f) _warn_unused_;

@@ -11,10 +11,10 @@ static inline bool files_may_change(const FilesWanted *w) {
         return !isempty(w->context) || w->ownership == OWNERSHIP_WALK || w->ownership == OWNERSHIP_MAP;
 }
 
-/* Decides what the files of a volume need, then idmaps the mount or walks over all files, and updates the
- * result. result->outcome and result->mark describe the root; they are updated. Entries that failed are no
- * error, see files_failed(). If a walk would take a group from others, selvold is asked for a plan again; the
- * answer may name more reliances. Returns 0, a negative errno, or a failure kind. */
+/* Decides whether the files of a volume need a walk or an idmapped mount, does that, and updates the result;
+ * result->outcome and result->mark describe the root before and after. Entries that failed are no error, see
+ * files_failed(). If a walk would take a group from others, selvold is asked for a plan again; the answer may
+ * name more reliances. Returns 0, a negative errno, or a failure kind. */
 int files_change(Child *c, const char *volume, PlanQuestion *question, PlanAnswer *answer, Subject *s,
                  OperationResult *result, Failure *f) _warn_unused_;
 

@@ -102,8 +102,8 @@ static int listen_at(const char *path) {
         return TAKE_FD(fd);
 }
 
-/* With the options for tests, the user who starts the worker would choose what is allowed, so they are
- * refused with a socket of systemd. */
+/* With the options for tests, the user who starts the worker would choose what is allowed. So a socket of
+ * systemd excludes these options. */
 static int get_socket(const Arguments *args) {
         int n, fd, r;
 

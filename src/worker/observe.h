@@ -26,8 +26,8 @@ int observe_root(int root, MountOutcome *o, Mark *mark) _warn_unused_;
  * the mount table says. Returns 0, -ENOMEM or LABEL_MISMATCH. */
 int observe_check_label(const MountOutcome *o, const char *context, Failure *f) _warn_unused_;
 
-/* The judge functions decide whether to trust the mark: they collect the evidence, and files_judge_mark()
- * judges. They set outcome.proof of the result; outcome and mark of the result describe the root. */
+/* judge_staged() and judge_mounted() collect evidence on the mark, let files_judge_mark() decide whether to
+ * trust the mark, and set outcome.proof of the result. outcome and mark of the result describe the root. */
 
 /* Judges the mark of a staged or shared mount. before: the fingerprint read just before staging. */
 void judge_staged(const Source *source, const PlanQuestion *question, const PlanAnswer *answer,

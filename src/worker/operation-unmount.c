@@ -65,7 +65,7 @@ static int unmount_noted(const Child *c, const UnmountCall *call, bool *ret_unmo
         return r == FAILURE_PATH_NOT_ALLOWED ? target_validate(call->target, c->settings, f) : r;
 }
 
-/* Whether the mount is still anywhere: another program may have moved it, and may move it back. */
+/* Whether the mount is still anywhere: another program may have moved the mount, and may move it back. */
 static bool is_anywhere(uint64_t id) {
         _cleanup_(mount_table_freep) MountTable *table = NULL;
 

@@ -22,8 +22,8 @@
 
 /* The deadline ends only children that nobody waits for. selvold hangs up to end its own children, also when
  * a walk makes no progress. A slow walk may take days: ten million entries at a hundred a second (a caller
- * may ask for that) take more than one. A walk that is ended too early would end at the same entry each time,
- * because it reads right entries at the same rate. */
+ * may ask for that) take more than a day. A walk that is ended too early would end at the same entry each
+ * time, because a walk also reads right entries at this rate. */
 enum { KILL_AFTER_SEC = 2, DEADLINE_SEC = 7 * 24 * 3600 };
 
 /* A connection and the child that serves it. The parent closes its copy of the connection last, so the peer
@@ -85,7 +85,7 @@ static int on_deadline(sd_event_source *source, uint64_t usec, void *userdata) {
 }
 
 /* Whether all helpers are gone. The parent inherits helpers that outlive the child (PR_SET_CHILD_SUBREAPER);
- * they keep the namespace and its staged mounts. */
+ * such helpers keep the namespace and its staged mounts. */
 static bool helpers_are_gone(const Connection *c) {
         pid_t pid;
 

@@ -7,9 +7,9 @@
 
 /* The private mount: an operation works on a mount that nobody else sees.
  *
- * Others can enter a visible mount before its label is verified and while its files are changed; it may
- * contain other mounts, and others may exchange paths in it. So an operation reaches all files from the root
- * of a mount that is in no mount namespace and has no path:
+ * Others can enter a visible mount before its label is verified and while its files are changed; the mount
+ * may contain other mounts, and others may exchange paths in it. So an operation reaches all files from the
+ * root of a mount that is in no mount namespace and has no path:
  *
  *   - A staged mount is made for the operation (subject_stage()). operation_mount() attaches the staged mount
  *     to the target (publish_mount()) after the label is verified, files and mark are right, the mount is
