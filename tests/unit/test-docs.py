@@ -107,6 +107,9 @@ check("org.selvol1(5): operations and states",
 report("HACKING.md: files", [f"{file} does not exist" for file in
                              re.findall(r"`((?:src/)?[a-z]+/[a-z-]+\.[ch])`", read("HACKING.md"))
                              if not (root / file).exists() and not (root / "src" / file).exists()])
+sources = "".join(file.read_text() for file in (root / "src").rglob("*.[ch]"))
+report("HACKING.md: functions", [f"{name}() does not exist" for name in sorted(set(re.findall(r"`(\w+)\(\)`", read("HACKING.md"))))
+                                 if not re.search(rf"\b{name}\(", sources) and not name.startswith(("x_", "gt_"))])
 steps = re.findall(r"\[JOB_(\w+)\] =\s+(STEP[^,]+),", re.search(r" steps\[.*?\};", jobs, flags=re.S)[0])
 compare("HACKING.md: the states of a job",
         {(state.lower(), step.lower()) for state, text in steps for step in re.findall(r"STEP\(JOB_(\w+)\)", text)},
