@@ -15,7 +15,8 @@ static bool has_category(const Level *l, unsigned c) {
         return (l->categories[c / 64] >> (c % 64)) & 1;
 }
 
-/* Reads LETTER NUMBER at *p; the number has no leading zeros, as the kernel looks names up by their text. */
+/* Reads a letter and a number at *p. Refuses leading zeros, because the kernel looks names up by their
+ * text. */
 static int parse_name(const char **p, char letter, unsigned limit, unsigned *ret) {
         const char *s = *p;
         unsigned v = 0;
@@ -109,7 +110,7 @@ static void print_level(FILE *f, const Level *l) {
         }
 }
 
-/* LEVEL or LOW-HIGH. */
+/* Parses LEVEL or LOW-HIGH. */
 static int parse_range(const char *s, Level *ret_low, Level *ret_high) {
         Level low, high;
         int r;
@@ -140,7 +141,7 @@ static int format_range(const Level *low, const Level *high, char **ret) {
         if (!stream)
                 return -ENOMEM;
         print_level(stream, low);
-        if (!level_dominates(low, high)) { /* high dominates low: if low dominates it too, they are equal */
+        if (!level_dominates(low, high)) { /* high always dominates low; equal if low dominates high, too */
                 fputc('-', stream);
                 print_level(stream, high);
         }
@@ -179,8 +180,8 @@ bool context_name_is_valid(const char *s) {
         return n > 0 && n <= NAME_MAX_BYTES && s[n] == '\0';
 }
 
-/* The part of a context, by pointer and length: comparing needs no memory. The level keeps all colons
- * beyond the third. */
+/* Returns a part of a context as pointer and length, so that a comparison allocates no memory. The level
+ * includes all colons after the third. */
 static const char *find_part(const char *context, ContextPart part, size_t *ret_length) {
         for (ContextPart i = 0; i < part; i++) {
                 context += strcspn(context, ":");

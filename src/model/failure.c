@@ -34,8 +34,8 @@ static const char *const failure_kind_table[FAILURE_KINDS] = {
 
 DEFINE_STRING_TABLE(failure_kind, FailureKind);
 
-/* Not InvalidVolume: a source or an id that is malformed is the caller's mistake, but a source that does not
- * exist, or has no file system, is the node's, which its administrator has to know. */
+/* InvalidVolume is missing here: it also stands for a source that does not exist or has no file system. The
+ * node's administrator has to know about such a source. */
 bool failure_is_of_caller(FailureKind kind) {
         switch (kind) {
         case FAILURE_LEVEL_REQUIRED:
@@ -64,7 +64,8 @@ int failure_set(Failure *f, FailureKind kind, const char *format, ...) {
         va_end(ap);
         if (!message)
                 return -ENOMEM;
-        /* Nobody expected such a string in a message, as a file system's type with an escape sequence. */
+        /* The message contains an unescaped string from outside, such as a file system type with an escape
+         * sequence. */
         if (!text_is_clean(message)) {
                 char *escaped = string_escape(message, strlen(message));
 

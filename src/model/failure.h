@@ -4,12 +4,12 @@
 #include "basic/cleanup.h"
 #include "basic/string-util.h"
 
-/* A result that the caller handles or hands to its own caller, as opposed to a negative errno, which is
- * fatal. On D-Bus it is the error org.selvol1.Error.KIND with the message. */
+/* Kinds of failures. A function's caller handles a failure or passes it on; a negative errno is fatal. On
+ * D-Bus, a failure is the error org.selvol1.Error.KIND with the message. */
 typedef enum FailureKind {
         FAILURE_NONE,
         FAILURE_CONTEXT_CONFLICT,
-        FAILURE_GROUP_CONFLICT, /* somebody else has the files in another group */
+        FAILURE_GROUP_CONFLICT, /* another holder relies on another group */
         FAILURE_LEVEL_REQUIRED,
         FAILURE_INVALID_CONTEXT,
         FAILURE_INVALID_VOLUME,
@@ -39,19 +39,20 @@ DECLARE_STRING_TABLE(failure_kind, FailureKind);
 
 typedef struct Failure {
         FailureKind kind;
-        char *message; /* says what was wrong and what to do; strings from outside are escaped in it */
+        char *message; /* says what is wrong and what to do; strings from outside are escaped */
 } Failure;
 
-/* Whether the call itself is at fault, which nothing that was done or is the matter with the volume has to
- * do with; if nothing was done yet, that is, and a path or a type is one that was passed. */
+/* Whether the caller passed wrong arguments. The answer is valid only if the job has not changed anything yet
+ * and if, for path and type errors, the path or type came from the call. */
 bool failure_is_of_caller(FailureKind kind) _pure_;
 
-/* Fills the failure, replacing an earlier one. A message that is not clean (text_is_clean()) is escaped as
- * a whole. Returns kind, which is positive, or -ENOMEM; so a function can end with "return
+/* Fills the failure and replaces an earlier one. Escapes the whole message if it is not clean
+ * (text_is_clean()). Returns kind, which is positive, or -ENOMEM: so a function can end with "return
  * failure_set(...)". */
 int failure_set(Failure *f, FailureKind kind, const char *format, ...) _printf_(3, 4);
 
-/* The same about one string from outside, mostly a path, for which format has one %s: it is escaped. */
+/* Like failure_set(), for a message about one string from outside, mostly a path. Escapes the string; format
+ * has one %s for it. */
 #define failure_set_about(f, kind, string, format)                             \
         ({                                                                     \
                 _cleanup_free_ char *_escaped_ = string_escape(string, 200);   \

@@ -139,7 +139,7 @@ bool ownership_holds(const Ownership *o, gid_t gid, mode_t mode) {
         return gid == o->gid && ownership_mode(o, mode) == mode;
 }
 
-/* --- how a walk over all files went --- */
+/* --- the result of a walk over all files --- */
 
 void walk_result_done(WalkResult *r) {
         for (size_t i = 0; i < r->n_issues; i++) {
@@ -158,8 +158,8 @@ static bool is_of_earlier_cause(const WalkResult *w, size_t i) {
         return false;
 }
 
-/* "a, b: why": those of the cause of the first. Ends the names after max bytes; returns how many bytes it
- * took. */
+/* Prints "a, b: why": the names of all issues with the same cause as the first one. Ends the names after max
+ * bytes. Adds the number of names to *n_named; returns the number of bytes that it printed. */
 static size_t print_alike(FILE *out, const WalkResult *w, size_t first, size_t max, size_t *n_named) {
         enum { NAME_MAX_BYTES = 200, CAUSE_MAX_BYTES = 500 };
         const char *separator = *n_named > 0 ? "; " : "", *cause = w->issues[first].text;

@@ -9,61 +9,63 @@
 #include "basic/string-util.h"
 #include "model/settings.h"
 
-/* Work on the files of a volume: the service's relabel, and fsGroup. The words are part of the API. */
+/* Work on the files of a volume: relabeling by selvol, and fsGroup. The words of the enums are part of the
+ * API. */
 
 typedef enum RelabelAction {
-        RELABEL_NONE, /* labels are left to others */
-        RELABEL_SKIP, /* all files have the label */
+        RELABEL_NONE, /* selvol changes no labels */
+        RELABEL_SKIP, /* all files have the label already */
         RELABEL_WALK,
         RELABEL_ACTIONS,
 } RelabelAction;
 DECLARE_STRING_TABLE(relabel_action, RelabelAction);
 
 typedef enum RelabelReason {
-        RELABEL_REASON_COMPLETE,      /* skip: complete, this context, not tainted, believed, and the root agrees */
-        RELABEL_REASON_TRUSTED,       /* skip: likewise, but believed only because an administrator says so */
-        RELABEL_REASON_FORCED,        /* the caller wants all files to be looked at */
-        RELABEL_REASON_UNKNOWN,       /* nothing is known of the labels */
+        RELABEL_REASON_COMPLETE,      /* skip: the mark (complete, trusted, untainted) and the root agree */
+        RELABEL_REASON_TRUSTED,       /* skip: the same, but trusted only because of TrustedMark=yes */
+        RELABEL_REASON_FORCED,        /* the caller wants selvol to check all files */
+        RELABEL_REASON_UNKNOWN,       /* the labels are unknown */
         RELABEL_REASON_PARTIAL,       /* a relabel was interrupted, or failed */
-        RELABEL_REASON_TAINTED,       /* files may have been made that have no label on disk */
-        RELABEL_REASON_ELSEWHERE,     /* others may have had it mounted for writing */
+        RELABEL_REASON_TAINTED,       /* files may exist that have no label on disk */
+        RELABEL_REASON_ELSEWHERE,     /* another program may have mounted the volume for writing */
         RELABEL_REASON_OTHER_CONTEXT, /* all files have another context */
-        RELABEL_REASON_ROOT_DIFFERS,  /* the mark says complete, but the root's label is another one */
+        RELABEL_REASON_ROOT_DIFFERS,  /* the mark is complete, but the root has another label */
         RELABEL_REASONS,
 } RelabelReason;
 DECLARE_STRING_TABLE(relabel_reason, RelabelReason);
 
-/* The sentence that goes with a reason. */
+/* Returns the sentence for a reason. */
 const char *relabel_reason_text(RelabelReason reason);
 
-/* fsGroup: the files of a volume are given to a group (Kubernetes' pod.spec.securityContext.fsGroup,
- * KEP-695, KEP-1682, KEP-2317). This is what all files of a volume are to have. */
+/* fsGroup: all files of a volume belong to a group (Kubernetes' pod.spec.securityContext.fsGroup, KEP-695,
+ * KEP-1682, KEP-2317). The struct has the group that all files of a volume should have. */
 typedef struct Ownership {
         gid_t gid;
-        bool readers; /* the group needs to read only */
+        bool readers; /* the group only needs to read */
 } Ownership;
 
-/* The mode that an entry ought to have: bits are only ever added, as kubelet does (SetVolumeOwnership()):
- * 0660, or 0440 for reading; directories setgid and 0110 besides. Symbolic links have no mode of their own.
- */
+/* Returns the mode that an entry should have. Like kubelet (SetVolumeOwnership()), selvol only adds bits:
+ * 0660, or 0440 for readers; for directories also setgid and 0110. Symbolic links have no mode of their
+ * own. */
 mode_t ownership_mode(const Ownership *o, mode_t mode) _pure_;
-/* Whether an entry has both. Of the root this is kubelet's rule for OnRootMismatch (KEP-695). */
+/* Whether an entry has the group and the mode. For the root, this is kubelet's rule for OnRootMismatch
+ * (KEP-695). */
 bool ownership_holds(const Ownership *o, gid_t gid, mode_t mode) _pure_;
 
 /* How a volume gets its group. */
 typedef enum OwnershipAction {
-        OWNERSHIP_NONE,   /* it doesn't, or nobody asked for it */
-        OWNERSHIP_OPTION, /* by the file system's own option (gid=) when it is mounted */
-        OWNERSHIP_SKIP,   /* it has it */
-        OWNERSHIP_MAP,    /* by an idmapped mount that swaps it with the one on disk */
+        OWNERSHIP_NONE,   /* the group does not change, or the caller asked for none */
+        OWNERSHIP_OPTION, /* by the file system's mount option (gid=) */
+        OWNERSHIP_SKIP,   /* the files have the group already */
+        OWNERSHIP_MAP,    /* by an idmapped mount that swaps the group with the one on disk */
         OWNERSHIP_WALK,   /* by a walk over all files */
         OWNERSHIP_ACTIONS,
 } OwnershipAction;
 DECLARE_STRING_TABLE(ownership_action, OwnershipAction);
 
-/* Why; the words are part of the API. */
+/* The reason for an action; the words are part of the API. */
 typedef enum OwnershipReason {
-        OWNERSHIP_NOT_ASKED, /* "" */
+        OWNERSHIP_NOT_ASKED, /* the word is "" */
         /* none: */
         OWNERSHIP_TYPE_NOT_MANAGED,
         OWNERSHIP_POLICY_NONE,
@@ -74,8 +76,8 @@ typedef enum OwnershipReason {
         OWNERSHIP_POLICY_MOUNT,
         /* skip: */
         OWNERSHIP_COMPLETE,
-        OWNERSHIP_TRUSTED,   /* likewise, but the mark is believed only because an administrator says so */
-        OWNERSHIP_ROOT_ONLY, /* no mark can be kept; the root has it, and the caller asked for OnRootMismatch */
+        OWNERSHIP_TRUSTED,   /* the same, but the mark is trusted only because of TrustedMark=yes */
+        OWNERSHIP_ROOT_ONLY, /* no mark is possible, the root has the group, and OnRootMismatch is passed */
         /* map: */
         OWNERSHIP_OTHER_GROUP,
         /* walk: */
@@ -84,101 +86,103 @@ typedef enum OwnershipReason {
         OWNERSHIP_POLICY_ALWAYS,
         OWNERSHIP_PARTIAL,
         OWNERSHIP_UNKNOWN,
-        OWNERSHIP_ELSEWHERE, /* others may have had it mounted for writing */
+        OWNERSHIP_ELSEWHERE, /* another program may have mounted the volume for writing */
         OWNERSHIP_ROOT_DIFFERS,
-        OWNERSHIP_FILES_DIFFER,   /* some of those that were compared before a map do */
-        OWNERSHIP_REQUESTED,      /* another group; it is to be on disk */
-        OWNERSHIP_USER_NAMESPACE, /* another group; the runtime is going to idmap the mount itself */
-        OWNERSHIP_MOUNTED,        /* another group; what is mounted already can't be idmapped any more */
-        OWNERSHIP_NO_IDMAP,       /* another group; the kernel or the file system can't */
+        OWNERSHIP_FILES_DIFFER,   /* some files that the worker compared before a map have another group */
+        OWNERSHIP_REQUESTED,      /* another group; the caller wants the group on disk */
+        OWNERSHIP_USER_NAMESPACE, /* another group; the runtime will idmap the mount itself */
+        OWNERSHIP_MOUNTED,        /* another group; a visible mount can't be idmapped any more */
+        OWNERSHIP_NO_IDMAP,       /* another group; the kernel or the file system can't idmap */
         OWNERSHIP_REASONS,
 } OwnershipReason;
 DECLARE_STRING_TABLE(ownership_reason, OwnershipReason);
 
-/* The sentence that goes with a reason. */
+/* Returns the sentence for a reason. */
 const char *ownership_reason_text(OwnershipReason reason);
 
-/* The plan's wish for the files; the worker decides by it once it has seen the mount (plan/plan-files.h). */
+/* The plan's instructions for the files. The worker looks at the mount and then decides
+ * (plan/plan-files.h). */
 typedef struct FilesWanted {
-        char *context; /* the label that the service gives to all files; NULL or "": labels are left to others */
-        gid_t gid;     /* the group that they are to have, as the mount shows it; GID_NONE: none */
-        bool readers;  /* which needs to read only */
-        OwnershipAction
-                ownership; /* walk: skip, map or walk as needed; map: but no file may be changed; option: by the
-                                    * file system's option; none */
-        OwnershipReason ownership_reason; /* of none and option */
-        bool force;                       /* visit all files, whatever the mark says */
+        char *context; /* the label that selvol gives to all files; NULL or "": selvol changes no labels */
+        gid_t gid;     /* the group that the mount has to show for all files; GID_NONE: none */
+        bool readers;  /* the group only needs to read */
+        /* walk: the worker skips, maps or walks; map: the worker maps or does nothing, and changes no file;
+         * option: the mount option gives the group; none */
+        OwnershipAction ownership;
+        OwnershipReason ownership_reason; /* for none and option */
+        bool force;                       /* visit all files, even if the mark is complete */
         bool gate;                        /* SkipFSGroupChange= */
         FSGroupChangePolicy policy;
-        bool policy_given;   /* by the caller, in words */
-        bool user_namespace; /* the runtime is going to idmap the mount itself */
-        bool on_disk;        /* it is the files that are to have the group, not a mount */
-        bool mounted;        /* what is to be changed is seen by others already */
-        gid_t swapped_gid;   /* the mount that is shared shows gid in the place of this one; GID_NONE: it doesn't */
+        bool policy_given;   /* the caller passed the policy */
+        bool user_namespace; /* the runtime will idmap the mount itself */
+        bool on_disk;        /* the files must have the group on disk; a map is not enough */
+        bool mounted;        /* other programs can see the mount already */
+        gid_t swapped_gid;   /* the group on disk that the shared mount shows as gid; GID_NONE: none */
 } FilesWanted;
 
 #define FILES_WANTED_INIT ((FilesWanted){ .gid = GID_NONE, .swapped_gid = GID_NONE })
 
-/* The decision, and in the end the outcome. */
+/* The worker's decision, and finally the outcome. */
 typedef struct FilesDecision {
         RelabelAction relabel;
         RelabelReason relabel_reason; /* unless RELABEL_NONE */
-        bool blind;                   /* all files are known to have another label: write without comparing */
+        bool blind;                   /* all files have another label: write without comparing */
         OwnershipAction ownership;
         OwnershipReason ownership_reason;
-        gid_t gid;      /* as the mount shows it; GID_NONE: the files are for no group */
-        gid_t disk_gid; /* that they have, or get, on disk; GID_NONE likewise */
+        gid_t gid;      /* the group that the mount shows; GID_NONE: selvol gives no group */
+        gid_t disk_gid; /* the group that the files have, or get, on disk; GID_NONE: none */
 } FilesDecision;
 
-/* Somebody else who relies on the group that files have on disk. */
+/* Another holder that relies on the group of the files on disk. */
 typedef struct Reliance {
         gid_t gid;
-        char *root;   /* the directory of the file system that is used; NULL: the files of this very volume */
-        char *who;    /* in words, for a message */
-        char *volume; /* of the holder; NULL: this very volume */
+        char *root;   /* the directory that the holder has mounted; NULL: the same volume */
+        char *who;    /* the holder in words, for a message */
+        char *volume; /* the holder's volume; NULL: the same volume */
 } Reliance;
 
 void reliances_free(Reliance *list, size_t n);
 
-/* --- how a walk over all files went, as it is told --- */
+/* --- the result of a walk over all files --- */
 
-/* One walk names so many at most. */
+/* The most that one result names. */
 enum { WALK_ISSUES_MAX = 16, WALK_SUBMOUNTS_MAX = 64 };
 
 typedef struct WalkCounts {
-        uint64_t done;       /* entries visited, the root among them */
-        uint64_t changed;    /* of them */
-        uint64_t mismatched; /* labels that differ */
-        uint64_t misowned;   /* groups or modes that differ */
-        uint64_t failed;     /* errors, of whatever kind */
-        uint64_t skipped;    /* hard links that may lead out of the volume, not changed; those that became links
-                              * meanwhile count as one */
-        uint64_t modified;   /* directories that were still being modified at the second look, so that entries that
-                              * were moved may have been missed */
+        uint64_t done;       /* entries visited, including the root */
+        uint64_t changed;    /* entries changed */
+        uint64_t mismatched; /* entries with another label */
+        uint64_t misowned;   /* entries with another group or mode */
+        uint64_t failed;     /* errors of any kind */
+        /* hard links that may lead out of the volume: the walk did not change them; those that became links
+         * during the walk count as one */
+        uint64_t skipped;
+        /* directories that were still changing at the second look: the walk may have missed entries that were
+         * moved */
+        uint64_t modified;
 } WalkCounts;
 
-/* An entry that could not be visited, or that differs. Both strings are printable, one line each. */
+/* An entry that the walk could not visit, or that differs. Both strings are printable, one line each. */
 typedef struct WalkIssue {
-        char *path; /* beneath the root, "." for the root, escaped; a very long one begins with an ellipsis */
+        char *path; /* relative to the root ("."), escaped; a very long one begins with an ellipsis */
         char *text;
-        int error; /* positive errno; 0 for an entry that differs. selvold is told the text alone */
+        int error; /* positive errno; 0: the entry differs. Not sent to selvold */
 } WalkIssue;
 
 typedef struct WalkResult {
         WalkCounts counts;
         WalkIssue *issues; /* the first ones */
         size_t n_issues;
-        char **submounts; /* what is mounted inside and was not entered, escaped */
+        char **submounts; /* mounts inside that the walk did not enter, escaped */
 } WalkResult;
 
 void walk_result_done(WalkResult *r);
 
-/* "a, b: why; c: why; and 5 more": the issues by cause, about as many as are pleasant to read. The names
- * are those of tenants: whatever their length, the text is no longer than some 3 KB. NULL on lack of
- * memory. */
+/* Describes the first issues, grouped by cause: "a, b: why; c: why; and 5 more". Tenants choose the names of
+ * files, so the text has a limit of some 3 KB. Returns NULL on lack of memory. */
 char *walk_describe_failures(const WalkResult *r) _warn_unused_;
 
-/* Whether every entry was visited, and none failed. */
+/* Whether the walk visited every entry without an error. */
 static inline bool walk_is_complete(const WalkCounts *c) {
         return c->failed == 0 && c->skipped == 0 && c->modified == 0;
 }

@@ -33,7 +33,7 @@ void mark_done(Mark *m) {
         *m = (Mark){ 0 };
 }
 
-/* A context and a gid say something only beside a state that speaks of them. */
+/* A context or gid has a meaning only if its state is not unknown. */
 static const char *known_context(const Mark *m) {
         return m->label_state == FILES_UNKNOWN ? "" : strempty(m->context);
 }
@@ -72,7 +72,7 @@ char *mark_format(const Mark *m) {
                              files_state_to_string(m->ownership_state), known_gid(m), known_context(m));
 }
 
-/* A number in its one form. */
+/* Parses a number without leading zeros. */
 static int parse_number(const char *s, uint64_t max, uint64_t *ret) {
         unsigned long long n;
 
@@ -102,7 +102,7 @@ int mark_parse(const char *text, size_t n, Mark *ret) {
         if (!line)
                 return -ENOMEM;
         for (found = 0; found < KEYS; found++) {
-                /* The last key has all the rest of the line as its value. */
+                /* The value of the last key is the rest of the line. */
                 const char *part = found == CONTEXT ? next : strsep(&next, " ");
 
                 values[found] = part ? startswith(part, keys[found]) : NULL;
@@ -231,7 +231,7 @@ void mark_finish(Mark *m, const MarkWork *work) {
 /* s_mnt_count of ext4 has 16 bits. */
 enum { EXT_COUNTS = 1 << 16 };
 
-/* Splits off the part that stays from mount to mount, by its length, and the count. Returns false if the
+/* Finds the length of the part that no mount changes, and the count of mounts. Returns false if the
  * fingerprint is not one of ext4. */
 static bool split_ext(const Fingerprint *f, size_t *ret_n, unsigned long long *ret_count) {
         const char *mtime, *count = strrchr(f->text, ':');

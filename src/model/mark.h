@@ -8,9 +8,9 @@
 #include "basic/gid-util.h"
 #include "model/failure.h"
 
-/* The mark: what a volume itself says of the labels and groups of its files, in the xattr MARK_XATTR of its
- * root. It is the truth, read and written by the worker alone. selvold keeps a copy of what it last heard,
- * to show and to predict. */
+/* The mark describes the labels and groups of all files of a volume, in the xattr MARK_XATTR of the volume's
+ * root. Only the worker reads and writes the mark, and only the mark itself counts. selvold keeps a copy from
+ * the worker's last message, to show it and to predict plans. */
 
 #define MARK_XATTR "trusted.selvol"
 
@@ -18,13 +18,14 @@ enum { MARK_MAX = 2048 }; /* bytes of text */
 
 /* --- fingerprints --- */
 
-/* A fingerprint is the superblock's word on who has had the file system mounted for writing. Two equal ones
- * say that nobody had it in between, but for the exceptions in docs/plan.md. */
+/* A fingerprint consists of fields of the superblock that change when the file system is mounted for writing.
+ * Two equal fingerprints show that nobody mounted it for writing in between; docs/plan.md has the
+ * exceptions. */
 
 enum { FINGERPRINT_MAX = 128 };
 
 /* "ext4:UUID:LASTCHECK:MTIME:COUNT", "xfs:UUID:LSN:HASH", "btrfs:UUID:GENERATION:HASH"; "" if it is not
- * known, which is equal to nothing. */
+ * known: an unknown fingerprint equals no other. */
 typedef struct Fingerprint {
         char text[FINGERPRINT_MAX];
 } Fingerprint;
@@ -37,18 +38,19 @@ static inline bool fingerprint_equal(const Fingerprint *a, const Fingerprint *b)
         return fingerprint_is_known(a) && streq(a->text, b->text);
 }
 
-/* In the place of one, in the record of a volume: it is mounted, and the mark is right. */
+/* In the record of a volume, in place of a fingerprint: the volume is mounted, and its mark is right. */
 #define FINGERPRINT_MOUNTED "mounted"
 
-/* ext4's is right while it is mounted, and for whoever has it next. */
+/* The mark keeps only fingerprints of ext4: these change at a mount, and then stay the same until the next
+ * one. */
 static inline bool fingerprint_is_kept_in_mark(const Fingerprint *f) {
         return startswith(f->text, "ext4:");
 }
 
-/* Whether now is what before becomes by one more mount for writing, which only ext4 tells: it counts them. */
+/* Whether one more mount for writing makes now of before. Only ext4 shows that: it counts mounts. */
 bool fingerprint_is_next(const Fingerprint *before, const Fingerprint *now) _pure_;
 
-/* Takes a text from outside: "" or small letters, digits, '-' and ':'. Returns 0 or -EBADMSG. */
+/* Reads a text from outside: "" or lower-case letters, digits, '-' and ':'. Returns 0 or -EBADMSG. */
 int fingerprint_from_string(const char *text, Fingerprint *ret);
 
 /* --- marks --- */
@@ -57,11 +59,11 @@ int fingerprint_from_string(const char *text, Fingerprint *ret);
 typedef enum FilesState { FILES_UNKNOWN, FILES_PARTIAL, FILES_COMPLETE, FILES_STATES } FilesState;
 DECLARE_STRING_TABLE(files_state, FilesState);
 
-/* The mark as it was found at the root. Only MARK_PRESENT tells something of the files. */
+/* The outcome of a look for the mark at the root. A Mark describes files only if this is MARK_PRESENT. */
 typedef enum MarkFound {
-        MARK_ABSENT,      /* also of a copy that was kept: what was found is not */
+        MARK_ABSENT,      /* also in a copy from the store, which does not keep this */
         MARK_UNSUPPORTED, /* the file system keeps no such xattr */
-        MARK_INVALID,     /* there is one, which can't be parsed */
+        MARK_INVALID,     /* the text can't be parsed */
         MARK_PRESENT,
         MARKS_FOUND,
 } MarkFound;
@@ -69,85 +71,87 @@ DECLARE_STRING_TABLE(mark_found, MarkFound);
 
 typedef struct Mark {
         MarkFound found;
-        ino_t inode;             /* of the root that it was written to: a copy is no mark */
-        Fingerprint fingerprint; /* of the file system when it was last mounted by selvol, if that is kept here */
+        ino_t inode;             /* of the root when the worker wrote the mark; a copied mark is not valid */
+        Fingerprint fingerprint; /* of the file system at selvol's last mount; only for ext4 */
         FilesState label_state;
-        char *context;              /* that label_state speaks of, canonical; NULL or "" if unknown */
-        bool tainted;               /* files may have been created since that have no label on disk */
-        FilesState ownership_state; /* the same of the group of all files */
-        gid_t gid;                  /* on disk, that ownership_state speaks of; 0 if unknown */
+        char *context;              /* the context for label_state, canonical; NULL or "" if unknown */
+        bool tainted;               /* files created since then may have no label on disk */
+        FilesState ownership_state; /* the same for the group of all files */
+        gid_t gid;                  /* the group on disk for ownership_state; 0 if unknown */
 } Mark;
 
 void mark_done(Mark *m);
-/* *ret is overwritten, not released. Returns 0 or -ENOMEM. */
+/* Overwrites *ret without releasing it. Returns 0 or -ENOMEM. */
 int mark_copy(const Mark *m, Mark *ret) _warn_unused_;
-/* Whether both say the same of files; a context or a gid beside "unknown" doesn't count, nor what was
- * found. */
+/* Whether both marks say the same about files. Ignores found, inode and fingerprint, and a context or gid
+ * whose state is unknown. */
 bool mark_equal(const Mark *a, const Mark *b) _pure_;
-/* Whether states, context and gid go together: complete and partial have a context, unknown has none and no
- * gid. */
+/* Whether states, context and gid match: complete and partial need a context, unknown allows no context and
+ * no gid. */
 bool mark_is_consistent(const Mark *m) _pure_;
 
-/* The text of the xattr: "version=2 inode=2 fingerprint=... label=complete tainted=no ownership=unknown
- * gid=0 context=...", one blank between, the context last. NULL on lack of memory. */
+/* Returns the text of the xattr: "version=2 inode=2 fingerprint=... label=complete tainted=no
+ * ownership=unknown gid=0 context=...", with one blank between keys and the context last. NULL on lack of
+ * memory. */
 char *mark_format(const Mark *m) _warn_unused_;
 
-/* Parses n bytes from a disk that anybody may have written: all keys, in this order, once, nothing else,
- * numbers and context in their one form, mark_is_consistent(). Returns 0 with *ret of MARK_PRESENT;
- * -ENOMEM; -EBADMSG for text that is none; -EOPNOTSUPP for another version. */
+/* Parses n bytes from a disk that anybody may have written: all keys once, in this order, and nothing else;
+ * numbers and context canonical; mark_is_consistent(). Returns 0 with found set to MARK_PRESENT, -ENOMEM,
+ * -EBADMSG for a malformed text, or -EOPNOTSUPP for another version. */
 int mark_parse(const char *text, size_t n, Mark *ret) _warn_unused_;
 
-/* Whether what a mark says is still so. */
+/* Whether selvol trusts a mark. */
 typedef enum MarkBelief {
-        MARK_ELSEWHERE, /* somebody else may have had the file system mounted for writing since */
-        MARK_TRUSTED,   /* likewise, but an administrator says that nobody has */
+        MARK_ELSEWHERE, /* another program may have mounted the file system for writing since */
+        MARK_TRUSTED,   /* the same, but TrustedMark=yes is configured */
         MARK_BELIEVED,
 } MarkBelief;
 
-/* Facts that only selvold knows. */
+/* Facts about a mark that only selvold knows. */
 typedef struct Witness {
-        bool alive;   /* the volume is mounted by selvol, or adopted, and has been since the mark was found right */
-        bool beside;  /* somebody else has the file system mounted for writing now */
-        bool trusted; /* TrustedMark= */
-        Fingerprint kept; /* that the file system had when its last mount went */
+        /* selvol has had the volume mounted, or adopted, since the mark was found right */
+        bool alive;
+        bool beside;      /* a foreign mount of the file system is writable now */
+        bool trusted;     /* TrustedMark= */
+        Fingerprint kept; /* the file system's fingerprint after its last unmount */
 } Witness;
 
-/* Facts with which a mark is written. */
+/* Facts for writing a mark. */
 typedef struct MarkProof {
         MarkBelief belief;
-        Fingerprint fingerprint; /* of the file system now, if that is kept in the mark */
+        Fingerprint fingerprint; /* of the file system now; only for ext4 */
 } MarkProof;
 
-/* Whether a mark that is believed has to be written again to be believed the next time. */
+/* Whether the worker has to write a trusted mark again, with a new fingerprint, to trust it the next time. */
 bool mark_is_outdated(const Mark *m, const MarkProof *proof) _pure_;
 
-/* The changes of a walk. */
+/* The changes that a walk makes. */
 typedef struct MarkWork {
-        const char *context; /* the label that all files get, canonical; NULL: labels are left alone */
-        gid_t gid;           /* the group that all get on disk; GID_NONE: groups are left alone */
-        bool readers;        /* but only the mode that readers need, which is not enough for who writes */
+        const char *context; /* the label that all files get, canonical; NULL: labels don't change */
+        gid_t gid;           /* the group that all files get on disk; GID_NONE: groups don't change */
+        bool readers;        /* files get only the mode that readers need, not that for writers */
 } MarkWork;
 
-/* Before the first file is touched: what is worked on is partial. Returns 0 or -ENOMEM. */
+/* Sets the states of the work to partial. Called before the first file changes. Returns 0 or -ENOMEM. */
 int mark_begin(Mark *m, const MarkWork *work) _warn_unused_;
-/* When all went well and is on disk: what was worked on is complete; a group only with the mode for
- * writers. */
+/* Sets the states of the work to complete; that of the group only if the files got the mode for writers.
+ * Called when all changes succeeded and are on disk. */
 void mark_finish(Mark *m, const MarkWork *work);
 
-/* A change makes a mark claim less; the later, the less. */
+/* Ways to weaken a mark, from none to everything. */
 typedef enum MarkChange {
-        MARK_KEEP,            /* read-only, or files get the label that all others have */
+        MARK_KEEP,            /* read-only, or files get the same label as all others */
         MARK_TAINT,           /* new files get no label on disk */
-        MARK_RESET_LABELS,    /* labels may become anything */
-        MARK_RESET_OWNERSHIP, /* files were found to have another group or mode; labels are as they were */
+        MARK_RESET_LABELS,    /* labels may change to anything */
+        MARK_RESET_OWNERSHIP, /* files have another group or mode; labels are unchanged */
         MARK_RESET_ALL,
         MARK_CHANGES,
 } MarkChange;
 DECLARE_STRING_TABLE(mark_change, MarkChange);
 
-/* Whether the mark makes others skip work on the strength of what the change takes away. */
+/* Whether the change takes a state away for which jobs skip work. */
 bool mark_exceeds(const Mark *m, MarkChange change) _pure_;
 
-/* Applies it; returns whether anything changed. A taint stays when labels are reset: only a complete
+/* Applies a change. Returns whether the mark differs now. A reset of labels keeps a taint: only a complete
  * relabel clears it. */
 bool mark_apply(Mark *m, MarkChange change);

@@ -18,7 +18,7 @@ static int bad_option(Failure *f, const char *option, const char *why) {
         return failure_set(f, FAILURE_INVALID_OPTION, "Mount option '%s' %s", escaped, why);
 }
 
-/* Accepts LABEL and "LABEL", the form in which kubelet passes it to CSI drivers. */
+/* Accepts LABEL and, in the form that kubelet passes to CSI drivers, "LABEL". */
 static int take_context_option(const char *value, MountOptions *o, Failure *f) {
         _cleanup_free_ char *bare = NULL, *canonical = NULL;
         size_t n = strlen(value);
@@ -89,7 +89,7 @@ static int take_option(const char *option, MountOptions *o, Failure *f) {
                 o->read_only = true;
                 return 0;
         }
-        /* Always so, or the default. */
+        /* Options without effect: always on, or the default. */
         if (streq(option, "rw") || streq(option, "nosuid") || streq(option, "nodev") || streq(option, "defaults"))
                 return 0;
         return strv_extend(&o->options, option);
@@ -113,7 +113,7 @@ int mount_options_parse(char *const *options, MountOptions *ret, Failure *f) {
         return 0;
 }
 
-/* The list has options as they stand, or "key=" for a key with any value. */
+/* An element of the list is a whole option, or "key=" for a key with any value. */
 static bool option_is_listed(char *const *list, const char *option) {
         size_t key = strcspn(option, "=");
 
@@ -125,7 +125,7 @@ static bool option_is_listed(char *const *list, const char *option) {
 }
 
 static bool option_is_allowed(const Settings *settings, const FileSystem *fs, const char *option) {
-        /* Group options are listed as they stand, but for the number. */
+        /* The configuration lists group options in full, but gid= without its number. */
         const char *for_group = startswith(option, "gid=") ? "gid=" : option;
 
         if (!option_is_well_formed(option) || option_is_label(option) || startswith(option, "context="))
@@ -190,7 +190,7 @@ int mount_options_add(char ***options, char *const *more) {
         return 0;
 }
 
-/* wanted is compared as text: file systems may take a leading zero for an octal number. */
+/* Compares wanted as text: file systems may read a number with a leading zero as octal. */
 static int check_group_option(char *const *options, const FileSystem *fs, const char *wanted, Failure *f) {
         if (!strv_contains(fs->group_options, "gid="))
                 return failure_set(

@@ -8,7 +8,7 @@
 #include "model/failure.h"
 #include "model/mark.h"
 
-/* The worker saw this of the node, of a source, of a mount. Facts, no decisions. */
+/* Facts that the worker observed about the node, a source and a mount. No decisions. */
 
 typedef struct Node {
         bool selinux; /* is SELinux on? */
@@ -23,44 +23,45 @@ typedef struct MountFact {
         char *source;
         char *fs_type;
         char *device;  /* "major:minor" */
-        char *root;    /* the directory of the file system that is mounted: "/" for all of it */
-        char *context; /* of context=, canonical; "" if mounted without */
+        char *root;    /* the directory that is mounted; "/": all of the file system */
+        char *context; /* the value of context=, canonical; "" if the mount has none */
         bool seclabel;
         bool read_only;
-        bool superblock_read_only; /* for the worker, not on the wire */
-        /* For the watch alone: the mount that hides it, described, and the first place outside of the
-         * target roots where its files are mounted too; NULL or "" if there is none. */
+        bool superblock_read_only; /* not sent to selvold */
+        /* Only for the watch: covered_by describes the mount on top of this one, also_at is the first place
+         * outside of the target roots where the same files are mounted. NULL or "": none. */
         char *covered_by, *also_at;
-        char *volume; /* likewise: whose the worker has noted this very mount as; NULL or "": it has not */
+        char *volume; /* only for the watch: the volume in the worker's note; NULL or "": no note */
         uint64_t mount_id;
-        uint64_t note_id; /* MountNote.unique_id, 0: not noted; for the worker, not on the wire */
+        uint64_t note_id; /* MountNote.unique_id; 0: no note; not sent to selvold */
 } MountFact;
 
 typedef struct Observed {
-        char *fs_type; /* found on the source, or as asked for; NULL if not looked at */
+        char *fs_type; /* found on the source, or requested; NULL if the worker did not look */
         bool device_read_only;
-        char *device; /* "8:17", of a source that is a block device, whatever it is called; otherwise NULL */
-        /* The superblock to come, for claims: "device:8:17", "image:DEVICE:INODE", "btrfs:UUID"; NULL for
-         * network file systems and those without a source, where each mount gets one of its own. */
+        char *device; /* "8:17" if the source is a block device, by any name; otherwise NULL */
+        /* The superblock that a mount of the source uses, for claims: "device:8:17", "image:DEVICE:INODE",
+         * "btrfs:UUID". NULL for network file systems and those without a source: each of their mounts has
+         * its own superblock. */
         char *superblock;
-        MountFact *mounts; /* of the source's superblock, wherever they are */
+        MountFact *mounts; /* all mounts of the source's superblock */
         size_t n_mounts;
-        bool mounts_unknown; /* the superblock is in use, and nobody has looked for its mounts yet */
-        bool hidden;         /* it is in use, and no mount of it can be seen from here */
+        bool mounts_unknown; /* the superblock is in use, but the worker has not looked for its mounts */
+        bool hidden;         /* the superblock is in use, but the worker can't see a mount of it */
 } Observed;
 
-/* A mount as the kernel has it, read back. */
+/* A mount, read back from the kernel. */
 typedef struct MountOutcome {
         MountFact fact;
         char *root_context; /* the root's label, canonical; "" if it has none */
         gid_t root_gid;     /* as the mount shows it */
         mode_t root_mode;
         bool superblock_read_only;
-        uint64_t inodes_used;  /* 0: the file system doesn't say */
-        ino_t root_inode;      /* for the worker, not on the wire */
-        MarkProof proof;       /* of what the mark says; likewise */
-        bool overrides_labels; /* by defcontext= or rootcontext=; for the worker, not on the wire */
-        bool idmapped;         /* likewise */
+        uint64_t inodes_used;  /* 0: unknown */
+        ino_t root_inode;      /* not sent to selvold */
+        MarkProof proof;       /* about the mark; not sent to selvold */
+        bool overrides_labels; /* by defcontext= or rootcontext=; not sent to selvold */
+        bool idmapped;         /* not sent to selvold */
 } MountOutcome;
 
 void node_done(Node *n);

@@ -3,7 +3,7 @@
 
 #include "model/quota.h"
 
-/* In all, of one caller, for root. */
+/* The limit for all, that for one caller, and the part of the first for root. */
 static const struct {
         size_t all, caller, reserved;
 } limits[LIMIT_KINDS] = {

@@ -7,12 +7,12 @@
 #include "basic/cleanup.h"
 #include "model/limits.h"
 
-/* How much of something there may be: in all, of one caller, and how much of it is kept for root. A caller
- * is a user, or of root a connection to the bus. A quota is counted anew whenever somebody wants more, from
- * the jobs, calls or questions of that moment: so nothing is given back, no count can be wrong, and counting
- * takes no memory. There is never so much of anything that it takes long. */
+/* Limits for all jobs, calls or questions, for those of one caller, and a part that only root can use. A
+ * caller is a user, or, for root, a connection to the bus. selvold counts the present jobs, calls or
+ * questions each time a caller wants more: so no counter can be wrong, and counting allocates no memory. The
+ * numbers are small enough to count fast. */
 
-/* With their names in selvold(8). */
+/* Each comment has the name of the limit in selvold(8). */
 typedef enum LimitKind {
         LIMIT_JOBS,               /* jobs that run */
         LIMIT_JOBS_TO_UNMOUNT,    /* jobs that run, for one that unmounts */
@@ -29,7 +29,7 @@ typedef enum LimitKind {
 /* The amount that exists now. */
 typedef struct Quota {
         size_t all;
-        size_t caller; /* of all, that of the caller who wants more */
+        size_t caller; /* the part of all that is the caller's */
 } Quota;
 
 static inline void quota_count(Quota *q, size_t amount, bool of_caller) {
@@ -43,5 +43,5 @@ typedef enum QuotaResult {
         QUOTA_ALL_IS_FULL,
 } QuotaResult;
 
-/* Whether the caller, who is root if trusted, may have so much more. */
+/* Whether the caller may have amount more. trusted: the caller is root. */
 QuotaResult quota_check(const Quota *q, LimitKind kind, size_t amount, bool trusted) _pure_;

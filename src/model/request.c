@@ -28,7 +28,7 @@ static const char *const verify_depth_table[VERIFY_DEPTHS] = {
 };
 DEFINE_STRING_TABLE(verify_depth, VerifyDepth);
 
-/* The strings of a request, which owns them. */
+/* All strings that a request owns. */
 static const size_t strings[] = {
         offsetof(Request, volume),      offsetof(Request, source),  offsetof(Request, target),
         offsetof(Request, fs_type),     offsetof(Request, holder),  offsetof(Request, driver),
@@ -47,7 +47,7 @@ void request_done(Request *q) {
         *q = REQUEST_INIT;
 }
 
-/* Refuses s with a message that shows it, escaped and cut, wherever format has %s or %1$s. */
+/* Fails with a message that shows s, escaped and cut, where format has %s or %1$s. */
 #define refuse(f, kind, s, format)                                             \
         ({                                                                     \
                 _cleanup_free_ char *_escaped_ = string_escape(s, 80);         \
@@ -156,7 +156,7 @@ static int source_validate(const Request *q, const Settings *settings, Failure *
         return 0;
 }
 
-/* Replaces what is given by its canonical form. */
+/* Replaces *s by its canonical form; NULL stays NULL. */
 static int canonicalize_text(char **s, int (*to_canonical)(const char *, char **, Failure *), Failure *f) {
         char *canonical;
         int r;
@@ -193,7 +193,8 @@ static int context_validate(Request *q, Failure *f) {
         return canonicalize_text(&q->context, context_canonicalize, f);
 }
 
-/* Whether a part of the context is the one the request names, if it names one. */
+/* Refuses a context of which a part differs from the part that the request has; wanted NULL: the request has
+ * none. */
 static int check_context_part(const char *context, ContextPart part, const char *wanted, const char *name,
                               Failure *f) {
         _cleanup_free_ char *actual = context_part(context, part);
@@ -213,7 +214,7 @@ static int options_validate(Request *q, const Settings *settings, Failure *f) {
         r = mount_options_parse(q->mount_options, &o, f);
         if (r != 0)
                 return r;
-        /* The context that kubelet put among the mount options counts as if given as SELinuxContext. */
+        /* A context among kubelet's mount options counts as SELinuxContext. */
         if (o.context) {
                 if (q->context && !streq(q->context, o.context))
                         return failure_set(f, FAILURE_INCOMPATIBLE,
@@ -231,8 +232,8 @@ static int options_validate(Request *q, const Settings *settings, Failure *f) {
                 q->role = (free(q->role), NULL);
                 q->type = (free(q->type), NULL);
                 q->level = (free(q->level), NULL);
-                /* kubelet passes it only when it has decided so; what the request says explicitly still counts
-                 * more. */
+                /* kubelet passes a context only if it decided on a context mount. Explicit options of the
+                 * request count more. */
                 if (q->policy < 0)
                         q->policy = RELABEL_ON_VOLUME_MOUNT;
                 if (q->selinux_mount_supported < 0)
@@ -269,7 +270,7 @@ int request_validate(Request *q, const Settings *settings, Failure *f) {
         r = target_validate(q->target, settings, f);
         if (r != 0)
                 return r;
-        /* A holder without a name is named by its target. */
+        /* A holder without a name gets its target as name. The target may break the rules for names. */
         if (!q->holder || !streq(q->holder, q->target)) {
                 r = request_validate_name(q->holder, "Holder", f);
                 if (r != 0)
@@ -316,7 +317,7 @@ bool request_equal(const Request *a, const Request *b) {
         for (size_t i = 0; i < ELEMENTSOF(strings); i++)
                 if (!streq_ptr(*string_of(a, i), *string_of(b, i)))
                         return false;
-        /* Without a group the options about groups play no part. */
+        /* Without a group, the options about groups have no effect. */
         if (a->fs_group != GID_NONE &&
             (a->fs_group_policy != b->fs_group_policy || a->fs_group_change_policy != b->fs_group_change_policy ||
              a->user_namespace != b->user_namespace))

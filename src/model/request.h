@@ -10,7 +10,7 @@
 #include "model/settings.h"
 
 typedef enum AccessMode {
-        ACCESS_INLINE, /* not a persistent volume, or not said */
+        ACCESS_INLINE, /* not a persistent volume, or not passed */
         ACCESS_READ_WRITE_ONCE,
         ACCESS_READ_WRITE_ONCE_POD,
         ACCESS_READ_ONLY_MANY,
@@ -19,7 +19,7 @@ typedef enum AccessMode {
 } AccessMode;
 DECLARE_STRING_TABLE(access_mode, AccessMode);
 
-/* The one who relabels the files where they have to be. */
+/* The program that relabels files if labels have to be on disk. */
 typedef enum RelabelBy {
         RELABEL_BY_RUNTIME,
         RELABEL_BY_SERVICE,
@@ -32,10 +32,10 @@ DECLARE_STRING_TABLE(relabel_by, RelabelBy);
 typedef enum VerifyDepth { VERIFY_ROOT, VERIFY_FULL, VERIFY_DEPTHS } VerifyDepth;
 DECLARE_STRING_TABLE(verify_depth, VerifyDepth);
 
-/* How a walk over all files treats other workloads. */
+/* Options of a walk over all files. */
 typedef struct WalkOptions {
-        uint64_t entries_per_sec; /* at most; to WALK_ENTRIES_PER_SEC_MAX; 0: no limit */
-        bool force;               /* walk also where the record says that there is nothing to do */
+        uint64_t entries_per_sec; /* the highest rate, up to WALK_ENTRIES_PER_SEC_MAX; 0: no limit */
+        bool force;               /* walk even if the mark says that all files are right */
 } WalkOptions;
 
 /* A caller's request: the arguments and options of MountVolume, PlanVolume and AdoptVolume. Unset
@@ -50,19 +50,19 @@ typedef struct Request {
         char *driver;
         char *volume_type;
         AccessMode access_mode;
-        char *context; /* SELinuxContext: full */
+        char *context; /* SELinuxContext, in full */
         char *user, *role, *type, *level;
         int policy; /* RelabelPolicy, or -1 */
         int selinux_mount_supported;
         bool read_only;
-        gid_t fs_group;             /* FSGroup; GID_NONE: the group is not to be changed */
+        gid_t fs_group;             /* FSGroup; GID_NONE: selvol changes no group */
         int fs_group_policy;        /* FSGroupPolicy, or -1 */
         int fs_group_change_policy; /* FSGroupChangePolicy, or -1 */
-        bool user_namespace;        /* the runtime is going to idmap the mount */
+        bool user_namespace;        /* the runtime will idmap the mount */
         RelabelBy relabel_by;
         WalkOptions walk;
-        uint64_t timeout_usec; /* with the wait in line; 0: the configured one */
-        uint64_t wait_usec;    /* for a conflict to end */
+        uint64_t timeout_usec; /* includes the time in the queue; 0: JobTimeoutSec= */
+        uint64_t wait_usec;    /* the time to wait for a conflict to end */
 } Request;
 
 #define REQUEST_INIT                               \
@@ -74,29 +74,30 @@ typedef struct Request {
 
 void request_done(Request *q);
 
-/* Checks a name that is shown, such as a holder's: printable, UTF-8, of limited length, without quotes,
- * commas and backslashes; NULL is one. Returns 0, -ENOMEM or INVALID_OPTION, which names the option. */
+/* Checks a name that messages show, such as a holder's: printable, UTF-8, of limited length, without quotes,
+ * commas and backslashes. NULL is valid. Returns 0, -ENOMEM, or INVALID_OPTION with the option's name in the
+ * failure. */
 int request_validate_name(const char *name, const char *option, Failure *f) _warn_unused_;
 
-/* Checks everything about a request that needs no look at the system and brings it to its one form: context
- * and level canonical, a context= among the mount options moved to context (which then means OnVolumeMount
- * by a driver that supports it, unless the request says otherwise), "ro" to read_only, absent holder set to
- * the target, absent volume type to "csi". source is checked only when the request has one. Idempotent.
- * Returns 0, -ENOMEM, or a failure kind. */
+/* Checks everything about a request that needs no look at the system, and normalizes the request: context and
+ * level become canonical, a context= among the mount options becomes context (and then implies OnVolumeMount
+ * and a driver that supports it, unless the request says otherwise), "ro" becomes read_only, a missing holder
+ * becomes the target, a missing volume type "csi". Checks source only if the request has one. A second call
+ * changes nothing. Returns 0, -ENOMEM, or a failure kind. */
 int request_validate(Request *q, const Settings *settings, Failure *f) _warn_unused_;
 
-/* Checks a volume id: 1 to 256 of [A-Za-z0-9._:/@+=~-], no empty, "." or ".." part between slashes, no
- * slash at an end. It is opaque; the rules only keep it from ever being taken for a path that leads
- * elsewhere. */
+/* Checks a volume id: 1 to 256 of [A-Za-z0-9._:/@+=~-], no empty, "." or ".." part between slashes, no slash
+ * at either end. selvol does not interpret the id; the rules only keep a program from using it as a path that
+ * leads elsewhere. */
 int volume_id_validate(const char *id, Failure *f) _warn_unused_;
 
 /* Checks a target: absolute, normalized, beneath one of the configured roots. */
 int target_validate(const char *target, const Settings *settings, Failure *f) _warn_unused_;
 
-/* Checks the options of a walk, whatever method they came with. Returns 0, -ENOMEM or INVALID_OPTION. */
+/* Checks the options of a walk, for all methods. Returns 0, -ENOMEM or INVALID_OPTION. */
 int walk_options_validate(const WalkOptions *w, Failure *f) _warn_unused_;
 
-/* Whether both ask for the same, so that one answer serves both. Both must be validated. Timeouts don't
- * count, nor how a walk treats other workloads: that changes no answer. Who relabels does, and force: a
- * walk that was skipped is no answer to it. */
+/* Whether both requests ask for the same, so that one reply serves both. Both must be validated. Timeouts and
+ * the rate of a walk are ignored, because they change no reply. relabel_by and force count: a skipped walk
+ * does not serve a caller who wants all files checked. */
 bool request_equal(const Request *a, const Request *b) _pure_;

@@ -57,7 +57,8 @@ int relabel_policy_parse(const char *s) {
         return relabel_policy_from_string(s);
 }
 
-/* Each reader takes the value of one key and returns -EINVAL if it is not of its form. */
+/* A reader parses the value of one key. Returns 0, -ENOMEM, or another negative errno if the value has the
+ * wrong form. */
 typedef int (*Reader)(const char *value, void *target);
 
 #define DEFINE_READER(name, type, parse)                          \
@@ -72,7 +73,7 @@ typedef int (*Reader)(const char *value, void *target);
         struct read_##name##_needs_a_semicolon
 
 DEFINE_READER(bool, bool, parse_boolean);
-/* -1 is "not said". */
+/* -1 is "not set". */
 DEFINE_READER(tristate, int, parse_boolean);
 DEFINE_READER(managed, int, managed_from_string);
 DEFINE_READER(fs_group_policy, int, fs_group_policy_from_string);
@@ -156,7 +157,7 @@ typedef struct Key {
         void *target;
 } Key;
 
-/* A mistake at the key; NULL: in the section. */
+/* Reports a mistake at the key; key NULL: in the section. */
 static _printf_(5, 6) int mistake(const Config *config, const char *section, const char *key, Failure *f,
                                   const char *format, ...) {
         _cleanup_free_ char *place = NULL, *text = NULL;
@@ -175,7 +176,7 @@ static _printf_(5, 6) int mistake(const Config *config, const char *section, con
                            text);
 }
 
-/* The form that a reader takes. */
+/* Describes the form that a reader accepts. */
 static const char *describe_form(Reader reader) {
         static const struct {
                 Reader reader;

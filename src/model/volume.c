@@ -224,8 +224,7 @@ char *request_spec(const Request *q) {
                                       q->fs_group_change_policy, q->user_namespace ? ":user" : "");
         if (!options || !group)
                 return NULL;
-        /* No part can hold a blank, but for driver and holder, which stand last, and the driver has no
-         * comma. */
+        /* Only driver and holder can have blanks, so they come last. A driver has no comma. */
         return strdup_printf("%s %s %s %s %s %s:%s:%s:%s %i %i %s %s%s%s%s|%s,%s", q->source ? q->source : "-",
                              q->fs_type ? q->fs_type : "-", q->read_only ? "ro" : "rw", options,
                              q->context ? q->context : "-", strempty(q->user), strempty(q->role), strempty(q->type),
