@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Scope-bound ownership: a variable marked with one of these releases what it owns when it goes out of
- * scope, unless TAKE_PTR() or TAKE_FD() has handed the ownership on. */
+/* Scope-bound ownership: a variable with one of these attributes releases its value when it goes out of
+ * scope, unless TAKE_PTR(), TAKE_FD() or TAKE_STRUCT() has handed the value on. */
 
 #include <assert.h>
 #include <errno.h>
@@ -35,7 +35,7 @@
                 _v_;              \
         })
 
-/* For structs of which all 0 owns nothing. */
+/* For structs that own nothing if all members are 0. */
 #define TAKE_STRUCT(s)                       \
         ({                                   \
                 __typeof__(s) *_p_ = &(s);   \
@@ -44,7 +44,7 @@
                 _v_;                         \
         })
 
-/* Defines FUNCp(), for _cleanup_(), from FUNC(), which must accept NULL. */
+/* Defines FUNCp() for _cleanup_(): it calls FUNC() unless the value is NULL. */
 #define DEFINE_CLEANUP_FUNC(type, func)                \
         static inline _unused_ void func##p(type *p) { \
                 if (*p)                                \
@@ -56,12 +56,11 @@ static inline void freep(void *p) {
         free(*(void **) p);
 }
 
-/* After HASH_ADD_KEYPTR() (uthash): 0, or -ENOMEM if the element is in no table, as HASH_NONFATAL_OOM has
- * it. */
+/* After HASH_ADD_KEYPTR() of uthash with HASH_NONFATAL_OOM: 0, or -ENOMEM if the element is in no table. */
 #define hash_was_added(element) ((element)->hh.tbl ? 0 : -ENOMEM)
 
-/* Closes fd if it is one and keeps errno; returns -EBADF, so that "fd = fd_close(fd)" leaves nothing to
- * close twice. */
+/* Closes fd unless it is negative, and keeps errno. Returns -EBADF, so that "fd = fd_close(fd)" prevents a
+ * second close. */
 static inline int fd_close(int fd) {
         if (fd >= 0) {
                 int saved = errno;

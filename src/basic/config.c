@@ -13,8 +13,9 @@ typedef struct Files {
 } Files;
 
 struct Config {
-        Files files; /* as they were read, later ones winning */
-        /* One of them, or of its own, which has lost where its keys are from; NULL: there are no keys. */
+        Files files; /* in the order of reading: keys of later files win */
+        /* The keys of all files, without their places. One of files, or a file of its own; NULL: there are no
+         * keys. */
         econf_file *merged;
 };
 
@@ -51,8 +52,8 @@ static void merged_free(econf_file *merged, const Files *files) {
         econf_freeFile(merged);
 }
 
-/* Keys of the later ones replace those of the earlier. econf_mergeFiles() of libeconf 0.5 reads what isn't
- * there if the first file has no keys. */
+/* Merges the files: keys of later ones replace those of earlier ones. If the first file has no keys,
+ * econf_mergeFiles() of libeconf 0.5 reads invalid memory. */
 static econf_err merge_files(const Files *files, econf_file **merged) {
         for (size_t i = 0; i < files->n; i++) {
                 econf_file *earlier = *merged;
@@ -93,14 +94,14 @@ int config_load(const char *project, const char *usr_dir, const char *etc_dir, C
         config = calloc(1, sizeof(*config));
         if (!config)
                 return -ENOMEM;
-        /* econf_readDirs() is deprecated since libeconf 0.7, its replacement econf_readConfig() is not in
-         * 0.5. */
+        /* econf_readDirs() is deprecated since libeconf 0.7, but libeconf 0.5 lacks its replacement
+         * econf_readConfig(). */
         e = econf_readDirsHistory(&config->files.list, &config->files.n, usr_dir, etc_dir, project, ".conf", "=",
                                   "#");
         if (e == ECONF_SUCCESS)
                 e = merge_files(&config->files, &config->merged);
         else {
-                config->files = (Files){ 0 }; /* libeconf may leave a pointer to what it has freed */
+                config->files = (Files){ 0 }; /* libeconf may leave a pointer to freed memory */
                 if (e == ECONF_NOFILE)
                         e = ECONF_SUCCESS;
         }
@@ -121,7 +122,7 @@ Config *config_free(Config *config) {
         return NULL;
 }
 
-/* libeconf's arrays come with a length, ours end in NULL. Adds to *l what it doesn't contain yet. */
+/* Adds the strings of libeconf's array of n to the NULL-terminated *l, unless *l has them already. */
 static int take_list(econf_err e, char **list, size_t n, char ***l) {
         int r = 0;
 
@@ -166,7 +167,7 @@ int config_sections(const Config *config, char ***ret) {
         return 0;
 }
 
-/* The keys of all sections. */
+/* Finds the keys of all sections. */
 static int find_all_keys(const Config *config, char ***ret) {
         _cleanup_strv_ char **sections = NULL, **keys = NULL;
         int r;
@@ -186,8 +187,9 @@ static int find_all_keys(const Config *config, char ***ret) {
         return 0;
 }
 
-/* econf_getKeys() of libeconf before 0.7 leaves out a key if the entry before it, even of another section,
- * has the same name; it does return the first of them. So the keys of all sections are tried. */
+/* econf_getKeys() of libeconf before 0.7 leaves out a key if the entry before it, even in another section,
+ * has the same name. It does return the first of these entries, so config_keys() tries the keys of all
+ * sections. */
 int config_keys(const Config *config, const char *section, char ***ret) {
         _cleanup_strv_ char **candidates = NULL, **keys = NULL;
         int r;
@@ -238,7 +240,7 @@ int config_get(const Config *config, const char *section, const char *key, char 
         return 0;
 }
 
-/* Where a file has the key; NULL: any of the section. Returns 0 or -ENOENT. */
+/* Finds the line of a key in a file; key NULL: of any key in the section. Returns 0 or -ENOENT. */
 static int locate_in_file(econf_file *file, const char *section, const char *key, uint64_t *ret_line) {
         econf_ext_value *value = NULL;
         char **keys = NULL;

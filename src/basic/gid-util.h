@@ -3,5 +3,5 @@
 
 #include <sys/types.h>
 
-/* No group; chown(2) takes it for "as it is". */
+/* No group; chown(2) then keeps the present one. */
 #define GID_NONE ((gid_t) -1)

@@ -53,8 +53,8 @@ void log_set_level_from_environment(void) {
                 strempty(escaped));
 }
 
-/* systemd names the journal's socket, when it is our stderr, as DEVICE:INODE (systemd.exec(5),
- * $JOURNAL_STREAM). */
+/* If stderr is the journal's socket, systemd sets $JOURNAL_STREAM to the socket's DEVICE:INODE
+ * (systemd.exec(5)). */
 static bool stderr_is_journal(void) {
         static int cached = -1;
         const char *e;

@@ -13,25 +13,25 @@ typedef struct LogField {
         const char *value;
 } LogField;
 
-/* Messages of lower priority than the level are dropped; it is LOG_INFO at first. */
+/* Messages of lower priority than the level are dropped. The level is LOG_INFO at first. */
 int log_get_level(void) _pure_;
-/* By name ("emerg" to "debug") or number (0 to 7), as systemd's. Returns 0, or -EINVAL and changes nothing.
- * */
+/* Sets the level by name ("emerg" to "debug") or number (0 to 7), like systemd. Returns 0, or -EINVAL without
+ * a change. */
 int log_set_level_from_string(const char *s);
-/* From $SELVOL_LOG_LEVEL, if it is set. A value that is not a level is logged and otherwise ignored. */
+/* Sets the level from $SELVOL_LOG_LEVEL, if that is set. Logs and ignores a value that is not a level. */
 void log_set_level_from_environment(void);
 DECLARE_STRING_TABLE(log_level, int);
 
-/* Where messages go: "journal", or "console" for standard error. */
+/* The destination of messages: "journal", or "console" for standard error. */
 const char *log_get_target(void);
 
-/* Adds fields to all records of this process from now on, in place of those added before. Values are copied.
- * Returns 0 or -ENOMEM. */
+/* Adds fields to all further records of this process, in place of those that an earlier call added. Copies
+ * the values. Returns 0 or -ENOMEM. */
 int log_set_common_fields(const LogField *fields, size_t n);
 
-/* Writes one record: to the journal with all its fields when stderr is connected to it ($JOURNAL_STREAM),
- * otherwise the message as a line on stderr. Strings from outside must have been escaped by the caller. Never
- * fails. */
+/* Writes one record: to the journal with all its fields if stderr is connected to the journal
+ * ($JOURNAL_STREAM), otherwise the message as a line on stderr. The caller has to escape strings from
+ * outside. Never fails. */
 void log_fields(int priority, const LogField *fields, size_t n_fields, const char *format, ...) _printf_(4, 5);
 
 #define log_full(priority, ...) log_fields(priority, NULL, 0, __VA_ARGS__)

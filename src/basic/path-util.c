@@ -37,7 +37,7 @@ bool path_is_beneath(const char *path, const char *root) {
         return rest && rest[0] == '/' && rest[1] != '\0';
 }
 
-/* RESOLVE_BENEATH gives EAGAIN when something is renamed at the same time: openat2(2) says to retry. */
+/* RESOLVE_BENEATH fails with EAGAIN during a concurrent rename; openat2(2) says to retry. */
 enum { ATTEMPTS_MAX = 64 };
 
 static int open_resolved(int fd, const char *relative, int flags, uint64_t resolve) {

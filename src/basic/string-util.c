@@ -181,7 +181,7 @@ static size_t utf8_sequence(const unsigned char *s) {
 
         if ((n == 3 && c < 0x800) || (n == 4 && c < 0x10000) || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
                 return 0;
-        /* No characters either, ever: sd-bus takes no string with one. */
+        /* Noncharacters of Unicode: sd-bus refuses a string that has one. */
         if ((c >= 0xfdd0 && c <= 0xfdef) || (c & 0xfffe) == 0xfffe)
                 return 0;
         return n;
@@ -208,7 +208,7 @@ static bool is_control(const unsigned char *s) {
         return s[0] < 0x20 || s[0] == 0x7f || (s[0] == 0xc2 && s[1] < 0xa0);
 }
 
-/* A character that is not seen, or changes how the text around it is seen: U+00AD, U+061C, U+200B to
+/* Whether a character is invisible, or changes the display of the text around it: U+00AD, U+061C, U+200B to
  * U+200F, U+2028 to U+202E, U+2060 to U+206F, U+FEFF. */
 static bool is_invisible(const unsigned char *s) {
         if (s[0] == 0xc2)

@@ -24,12 +24,12 @@ static inline uint64_t clock_nsec(clockid_t clock) {
         return timespec_nsec(&ts);
 }
 
-/* Since the epoch. */
+/* Microseconds since the epoch. */
 static inline uint64_t now_realtime_usec(void) {
         return clock_nsec(CLOCK_REALTIME) / NSEC_PER_USEC;
 }
 
-/* On a clock that only goes forward. */
+/* Microseconds on a clock that never goes back. */
 static inline uint64_t now_monotonic_usec(void) {
         return clock_nsec(CLOCK_MONOTONIC) / NSEC_PER_USEC;
 }
