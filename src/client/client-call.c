@@ -5,11 +5,11 @@
 #include "basic/time-util.h"
 #include "client/client-call.h"
 
-/* selvold answers within milliseconds: what takes long is done by its worker. */
+/* selvold answers within milliseconds: its worker does everything that takes longer. */
 #define PING_TIMEOUT_USEC (10 * USEC_PER_SEC)
 
-/* A second at least: who has just been started answers within that, and it is not SELinux that takes the
- * time. */
+/* Returns the rest of the time, but at least a second: a selvold that has just started answers within that,
+ * so a time-out means that SELinux dropped the reply. */
 static uint64_t time_left(uint64_t start, uint64_t timeout_usec) {
         uint64_t passed = now_monotonic_usec() - start;
 
@@ -18,7 +18,7 @@ static uint64_t time_left(uint64_t start, uint64_t timeout_usec) {
         return passed + USEC_PER_SEC < timeout_usec ? timeout_usec - passed : USEC_PER_SEC;
 }
 
-/* Does not start selvold. */
+/* Calls Ping without starting selvold. */
 static int ping_service(sd_bus *bus, uint64_t timeout_usec, sd_bus_error *error) {
         _cleanup_message_ sd_bus_message *call = NULL;
         int r;
@@ -33,7 +33,7 @@ static int ping_service(sd_bus *bus, uint64_t timeout_usec, sd_bus_error *error)
                            NULL);
 }
 
-/* The bus itself answers, whether or not selvold's answers arrive. */
+/* Asks the bus to start selvold: the reply of the bus arrives even if SELinux drops those of selvold. */
 static int start_service(sd_bus *bus, uint64_t timeout_usec, sd_bus_error *error) {
         _cleanup_message_ sd_bus_message *call = NULL;
         int r;
@@ -47,7 +47,7 @@ static int start_service(sd_bus *bus, uint64_t timeout_usec, sd_bus_error *error
                 return sd_bus_error_set_errno(error, r);
         r = sd_bus_call(bus, call, timeout_usec, error, NULL);
         if (r < 0 && sd_bus_error_has_name(error, SD_BUS_ERROR_TIMEOUT)) {
-                /* That name stands for answers that don't arrive. */
+                /* explain_error() takes SD_BUS_ERROR_TIMEOUT for a reply that SELinux dropped. */
                 sd_bus_error_free(error);
                 (void) sd_bus_error_set(error, "org.freedesktop.DBus.Error.TimedOut",
                                         "it takes longer than this call may");
@@ -171,7 +171,7 @@ int call_manager(sd_bus *bus, const OptionValue values[static REQUEST_OPTIONS], 
 
 /* --- errors in words --- */
 
-/* The option whose name in double quotes begins at p; NULL if none does. */
+/* Finds the option whose name in double quotes begins at p; NULL if there is none. */
 static const RequestOption *find_marked(const char *p) {
         for (size_t i = 0; *p == '"' && i < REQUEST_OPTIONS; i++) {
                 const char *rest = startswith(p + 1, request_options[i].name);
@@ -201,7 +201,7 @@ char *explain_text(const char *prefix, const char *text) {
         return fclose(stream) == 0 ? TAKE_PTR(result) : NULL;
 }
 
-/* Errors that the bus gives if it can't start the service. */
+/* Whether the bus failed to start the service. */
 static bool is_about_start(const char *name) {
         return startswith(name, "org.freedesktop.systemd1.") ||
                startswith(name, "org.freedesktop.DBus.Error.Spawn.") ||
@@ -220,7 +220,7 @@ bool explain_is_outside(const char *name) {
         return name && streq(name, ERROR_PREFIX "PathNotAllowed");
 }
 
-/* The SELinux type of this process, which a policy has to name; NULL if it has none, as where SELinux is
+/* The SELinux type of this process, for a policy module; NULL if there is none, for example with SELinux
  * off. */
 static char *own_domain(void) {
         _cleanup_fclose_ FILE *f = fopen("/proc/self/attr/current", "re");
@@ -253,7 +253,7 @@ char *explain_error(const char *prefix, const char *name, const char *message) {
                 return strdup_printf(
                         "selvold does not start (%s). See 'systemctl status selvold'; if it is masked, 'systemctl unmask selvold'.",
                         text);
-        /* The words of dbus-daemon and of dbus-broker have this one in common. */
+        /* The messages of dbus-daemon and dbus-broker both have this word. */
         if (streq(name, SD_BUS_ERROR_NO_REPLY) && strstr(text, "disconnected"))
                 return strdup(
                         "selvold ended before it answered. Try again; 'systemctl status selvold' shows why it ended.");
@@ -266,7 +266,7 @@ char *explain_error(const char *prefix, const char *name, const char *message) {
                               : strdup("selvold runs, but does not answer. See 'systemctl status selvold'.");
         if (streq(name, SD_BUS_ERROR_ACCESS_DENIED) && strstr(text, "SELinux policy"))
                 return explain_selinux("SELinux keeps this process from calling selvold.", domain);
-        /* selvold's own words name polkit. */
+        /* Messages of selvold itself name polkit, those of the bus don't. */
         if (streq(name, SD_BUS_ERROR_ACCESS_DENIED) && !strstr(text, "polkit"))
                 return strdup(
                         "Access denied: only root and members of the group selvol can call selvold. 'usermod -aG selvol USER' adds one, from the next login on.");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "client/values.h"
 
-/* Reads one number with its unit, and what blanks follow. */
+/* Reads one number with its unit, and the blanks after it. */
 static int parse_part(const char **s, uint64_t *ret_usec) {
         static const struct {
                 const char *suffix;
@@ -95,7 +95,7 @@ int parse_mount_options(const char *s, char ***list) {
         }
 }
 
-/* The longest that selvold takes. */
+/* The longest time that selvold accepts. */
 #define WAIT_DEFAULT "1h"
 
 static bool is_time(const RequestOption *o) {

@@ -11,52 +11,53 @@
 #include "wire/option-table.h"
 
 /* The values of request options (wire/option-table.h), as people write them: on selvolctl's command line,
- * among the options of mount(8), of a volume of podman, or of a FlexVolume. Arrays of them have
+ * among the options of mount(8), of a volume of podman, or of a FlexVolume. An array of them has
  * REQUEST_OPTIONS elements; {} is one without values. */
 
 typedef struct OptionValue {
         bool set;
-        const char *string; /* belongs to the caller */
-        uint64_t number;    /* or boolean, group or time in µs */
+        const char *string; /* owned by the caller */
+        uint64_t number;    /* a number, boolean, group, or time in µs */
         char **list;
 } OptionValue;
 
-/* Reads a value; NULL: of an option that needs none. Those of a list are appended. Returns 0, -ENOMEM, or
- * another errno if the option can't be that: then value_expected() tells what it can be. */
+/* Reads a value; text NULL: an option without one. Appends to the value of a list. Returns 0, -ENOMEM, or
+ * another negative errno for an invalid value: then value_expected() describes valid ones. */
 int value_parse(RequestOptionId id, const char *text, OptionValue *v) _warn_unused_;
 void values_done(OptionValue values[static REQUEST_OPTIONS]);
 
-/* "yes or no", "a time such as 20s, 1min or 500ms". Returns NULL on lack of memory. */
+/* Describes the valid values: "yes or no", "a time such as 20s, 1min or 500ms". Returns NULL on lack of
+ * memory. */
 char *value_expected(RequestOptionId id) _warn_unused_;
 
-/* Words that spaces separate, as people read them: "a, b or c". Returns NULL on lack of memory. */
+/* Formats words separated by spaces for people: "a, b or c". Returns NULL on lack of memory. */
 char *format_words(const char *words) _warn_unused_;
 
-/* By its name on the command line, without "--". Returns REQUEST_OPTIONS if no method of the set takes such
- * an option. */
+/* Finds an option by its name on the command line, without "--". Returns REQUEST_OPTIONS if none of the
+ * methods takes such an option. */
 RequestOptionId option_find(const char *long_name, unsigned int methods) _pure_;
 
-/* Asks for a context mount where the label of a device, an image or a tmpfs is named, and neither a policy
- * nor a driver that knows better: such a volume is one file system for one context. On D-Bus the defaults are
- * those of Kubernetes. */
+/* Asks for a context mount if the values have a label for a device, an image or a tmpfs, but no policy,
+ * driver or volume type: such a volume is one file system for one context. On D-Bus the defaults are those of
+ * Kubernetes. */
 void values_prefer_context_mount(OptionValue values[static REQUEST_OPTIONS], const char *source);
 
-/* Appends the a{sv} of those that are set. Returns 0 or a negative errno. */
+/* Appends the values that are set, as an a{sv}. Returns 0 or a negative errno. */
 int values_append(sd_bus_message *m, const OptionValue values[static REQUEST_OPTIONS]) _warn_unused_;
 
 /* Reads a time such as "20s", "1min 30s" or "500ms"; a bare number is in seconds. Returns 0, -EINVAL or
  * -ERANGE. */
 int parse_timespan(const char *s, uint64_t *ret_usec) _warn_unused_;
 
-/* Reads the number of a group. Names are not looked up: groups are the containers', not the host's. Returns
- * 0, -EINVAL or -ERANGE. */
+/* Reads the number of a group. Does not look names up: groups are the containers', not the host's. Returns 0,
+ * -EINVAL or -ERANGE. */
 int parse_gid(const char *s, gid_t *ret) _warn_unused_;
 #define GID_EXPECTED "the number of a group, at most 4294967294"
 
-/* Whether it is one of the words, which spaces separate. Returns 0 or -EINVAL. */
+/* Checks that s is one of the words, which spaces separate. Returns 0 or -EINVAL. */
 int parse_word(const char *s, const char *words) _warn_unused_;
 
-/* Splits mount(8)'s -o and appends to the list: commas separate, except within double quotes, which stay, as
- * in ro,context="u:r:t:s0:c1,c2". Empty options are skipped. Returns 0, -ENOMEM, or -EINVAL if a quote is
- * left open. */
+/* Splits the value of mount(8)'s -o and appends the options to the list. Commas separate options, except
+ * within double quotes, which stay, as in ro,context="u:r:t:s0:c1,c2". Skips empty options. Returns 0,
+ * -ENOMEM, or -EINVAL if a quote is left open. */
 int parse_mount_options(const char *s, char ***list) _warn_unused_;
