@@ -8,8 +8,8 @@
 #include "plan/plan-conflict.h"
 #include "plan/plan-group.h"
 
-/* If nobody has the volume it is to be mounted as it was the last time: if what it was of is not known in
- * full, other volumes on the same disk could be meant. */
+/* Plans to mount a volume without holders as it was mounted the last time. Fails if that mount is not known
+ * in full, because the same disk may have other volumes. */
 static int plan_last_mount(const ChangeInput *in, Strategy strategy, Plan *p, Failure *f) {
         const Volume *v = in->volume;
         const FileSystem *fs = settings_file_system(in->settings, v->fs_type);
@@ -123,7 +123,7 @@ static int context_mounted_failure(const char *volume, const Plan *p, Failure *f
                 volume, c->context, who, unmount);
 }
 
-/* Through which mount the files can be reached: that of a holder who may write. */
+/* Finds a holder through whose mount the worker can write the files; NULL if the volume has no holders. */
 static int find_writer(const Volume *v, const Holder **ret, Failure *f) {
         const Holder *h, *reader = NULL;
 
@@ -152,7 +152,7 @@ int plan_relabel(const ChangeInput *in, Plan *ret, Failure *f) {
 
         assert(in && in->settings && in->volumes && in->volume);
 
-        /* No target: whoever has the volume is somebody else. */
+        /* There is no target: all holders count as others. */
         const Others others = { .volumes = in->volumes,
                                 .own = in->volume,
                                 .observed = in->observed ? in->observed : &nothing,
@@ -197,8 +197,8 @@ int plan_relabel(const ChangeInput *in, Plan *ret, Failure *f) {
 
 /* --- groups --- */
 
-/* Through which mount the files can be reached: one that shows groups as they are, or shows the wanted one.
- */
+/* Sets p->share to a holder through whose mount the worker can change groups: the mount shows groups as they
+ * are on disk, or shows the wanted one. */
 static int find_group_mount(const Volume *v, gid_t gid, Plan *p, Failure *f) {
         const Holder *h, *plain = NULL, *reader = NULL, *mapped = NULL, *other = NULL;
 

@@ -3,35 +3,36 @@
 
 #include "plan/plan-common.h"
 
-/* The decision on the methods Relabel and ApplyOwnership, which change the files of a volume and ask for no
- * mount. share is the holder's mount to walk over; NULL if nobody has the volume, so that it has to be
- * mounted first, with the options of the last mount. Whether there is anything to do is files_decide()'s to
- * say. */
+/* Plans for the methods Relabel and ApplyOwnership, which change the files of a volume and ask for no mount.
+ * Plan.share is the holder whose mount the worker walks over; NULL if the volume has no holders: the worker
+ * then mounts it first, with the options of the last mount. files_decide() decides whether there is anything
+ * to do. */
 
 typedef struct ChangeInput {
-        const Node *node; /* NULL while nothing was seen of it */
+        const Node *node; /* NULL if the worker has not looked yet */
         const Settings *settings;
         const Volumes *volumes;
         const Volume *volume;     /* with its holders */
-        const char *context;      /* wanted, in full; NULL or "": plan_relabel_context() */
-        const Observed *observed; /* of its superblock; NULL if nobody looked */
+        const char *context;      /* the wanted one, in full; NULL or "": plan_relabel_context() */
+        const Observed *observed; /* of the volume's superblock; NULL if the worker did not look */
 } ChangeInput;
 
-/* Strategy relabel, done here, with the context in canonical form; change is what the holders may do
- * afterwards. Returns 0 with *ret filled; -ENOMEM; or why not: NOT_SUPPORTED (SELinux is off; hostPath
- * always, and other volumes whose labels are not managed; mounted with a context, so that its files have no
- * labels to change; held by readers only; nobody has it, and what is known of it does not suffice to mount
- * it), INVALID_OPTION (of the last mount, and not allowed any more), INVALID_CONTEXT, LEVEL_REQUIRED,
- * TYPE_NOT_ALLOWED, BUSY (a mount of it is on its way), CONTEXT_CONFLICT: a holder relies on another
- * context (*ret then holds the conflicts, and must be released too). */
+/* Plans a relabel by selvol, with the context in canonical form; change is how the holders can weaken the
+ * mark afterwards. Returns 0 with *ret filled; -ENOMEM; or a failure: NOT_SUPPORTED (SELinux is off; hostPath
+ * always, and other volumes whose labels are not managed; the volume is mounted with a context, so that its
+ * files have no labels to change; all holders are readers; there is no holder, and the record does not
+ * suffice to mount the volume), INVALID_OPTION (an option of the last mount is not allowed any more),
+ * INVALID_CONTEXT, LEVEL_REQUIRED, TYPE_NOT_ALLOWED, BUSY (a job is mounting the volume), CONTEXT_CONFLICT: a
+ * holder relies on another context (*ret then has the conflicts, and the caller has to release it, too). */
 int plan_relabel(const ChangeInput *in, Plan *ret, Failure *f) _warn_unused_;
 
-/* Gives the files to the group gid; readers: which needs to read only. Labels and the context play no part.
- * Returns 0 with *ret filled; -ENOMEM; or why not: NOT_SUPPORTED (a hostPath, always; held by readers only;
- * nobody has it, and it can't be mounted), INVALID_OPTION, BUSY, GROUP_CONFLICT: a holder has the files in
- * another group (*ret then holds the conflicts, and must be released too). */
+/* Plans to give the files to the group gid; readers: the group only needs to read. Labels and the context
+ * don't matter. Returns 0 with *ret filled; -ENOMEM; or a failure: NOT_SUPPORTED (hostPath, always; all
+ * holders are readers; there is no holder, and selvol can't mount the volume), INVALID_OPTION, BUSY,
+ * GROUP_CONFLICT: a holder uses the files with another group (*ret then has the conflicts, and the caller has
+ * to release it, too). */
 int plan_ownership(const ChangeInput *in, gid_t gid, bool readers, Plan *ret, Failure *f) _warn_unused_;
 
-/* The context for a relabel for which none was passed: that of the present or the last use, or that of a
- * relabel that was not completed; "" if there is none, or if these are two. */
+/* Returns the context for a relabel if the caller passed none: that of the present or last use, or that of an
+ * incomplete relabel; "" if there is neither, or if the two differ. */
 const char *plan_relabel_context(const Volume *v);

@@ -7,7 +7,7 @@
 #include "model/context.h"
 #include "plan/plan-common.h"
 
-/* A runtime's relabel was measured to do at least so many on two CPUs, all files to be written, warm
+/* The lowest rate that was measured for a runtime's relabel on two CPUs, with all files written and a warm
  * cache. */
 enum { RELABEL_ENTRIES_PER_SEC = 150000 };
 
@@ -89,7 +89,7 @@ Traits plan_find_traits(const Settings *settings, const char *driver, const char
 
         if (supported < 0 && d)
                 supported = d->selinux_mount_supported;
-        declared = supported > 0; /* for this volume or driver, not for its type */
+        declared = supported > 0; /* by the request or the driver, not by the volume type */
         if (supported < 0 && type)
                 supported = type->selinux_mount_supported;
 
@@ -148,15 +148,15 @@ int plan_mount_options(const Settings *settings, const char *fs_type, Strategy s
         return 0;
 }
 
-/* A holder may do this to labels that all files have got. A runtime may be relabeling still, and to
- * categories of its own. */
+/* How a holder can weaken a mark after all files got labels. A runtime may still be relabeling, to categories
+ * of its own choice. */
 static MarkChange holder_change(const Holder *h) {
         if (h->read_only || h->relabeled_here)
-                return MARK_KEEP; /* with the same context, or it would be a conflict */
+                return MARK_KEEP; /* the context is the same, or there would be a conflict */
         return h->strategy == STRATEGY_CONTEXT_MOUNT ? MARK_TAINT : MARK_RESET_LABELS;
 }
 
-/* Anybody may do this to labels through a mount that is no holder's. */
+/* How processes can weaken a mark through a mount without a holder. */
 static MarkChange strangers_change(const MountFact *m, bool staged) {
         if (m->read_only)
                 return MARK_KEEP;
@@ -171,7 +171,7 @@ MarkChange plan_change_of_others(const Others *others) {
         MarkChange change = MARK_KEEP;
         const Holder *h;
 
-        /* A driver has the volume mounted where it staged it, besides the mount that it made for a holder. */
+        /* A driver has a staging mount of the volume besides the mount that it made for a holder. */
         for (size_t i = 0; i < observed->n_mounts; i++) {
                 h = volumes_find_target(others->volumes, observed->mounts[i].target, NULL);
                 staged = staged || (h && h->adopted);

@@ -7,7 +7,7 @@
 #include "model/context.h"
 #include "plan/plan-conflict.h"
 
-/* A holder's own strategy and context count; the volume's are those of the strongest of its holders. */
+/* A holder's own strategy and context count: the volume's are those of its strongest holder. */
 static Strategy holder_strategy(const Volume *v, const Holder *h) {
         return h->context ? h->strategy : v->strategy;
 }
@@ -40,9 +40,9 @@ int plan_add_conflict(Plan *p, const Volume *v, const Holder *h) {
         return add_conflict(p, v->id, h->name, h->target, holder_strategy(v, h), holder_context(v, h), h->since_usec);
 }
 
-/* Whether a mount of the same superblock, or a holder of the same volume, with that strategy and context
- * leaves no room for the plan. A superblock has one context or none; labels are not taken from a holder who
- * relies on them. */
+/* Whether the plan conflicts with a mount of the same superblock, or a holder of the same volume, that has
+ * the held strategy and context. A superblock has one context or none, and a relabel must not take labels
+ * from a holder that relies on them. */
 static bool use_conflicts(const Plan *p, Strategy held_strategy, const char *held_context) {
         if (p->strategy == STRATEGY_CONTEXT_MOUNT)
                 return held_strategy != STRATEGY_CONTEXT_MOUNT || !streq(held_context, p->context);
@@ -68,8 +68,8 @@ int plan_find_conflicts(const Others *others, Plan *p) {
                         if (r < 0)
                                 return r;
                 }
-        /* Mounts of the same superblock, by a holder of another volume, or not recorded. The context that
-         * one shows counts before the one that is recorded. */
+        /* Mounts of the same superblock: foreign ones, and those of other volumes' holders. The context that
+         * a mount shows counts before the recorded one. */
         for (size_t i = 0; i < others->observed->n_mounts; i++) {
                 const MountFact *m = &others->observed->mounts[i];
                 Volume *v = NULL;
@@ -125,7 +125,7 @@ char *plan_unmount_command(const Conflict *c) {
         return word ? strdup_printf("%s %s", isempty(c->volume) ? "umount" : "selvolctl unmount", word) : NULL;
 }
 
-/* The use that the plan makes of the volume, in words. NULL on lack of memory. */
+/* Describes how the plan uses the volume. NULL on lack of memory. */
 static char *describe_wish(const Plan *p) {
         switch (p->strategy) {
         case STRATEGY_CONTEXT_MOUNT:
@@ -186,13 +186,14 @@ int plan_conflict_failure(const char *volume, const Plan *p, bool can_wait, Fail
 
 /* --- options --- */
 
-/* A holder that has the file system mounted. */
+/* A holder or a foreign mount that has the file system mounted. */
 typedef struct Sharer {
-        const Volume *volume; /* NULL: a stranger */
-        const char *target;   /* NULL: where it can't be seen */
+        const Volume *volume; /* NULL: a foreign mount */
+        const char *target;   /* NULL: a mount that the worker can't see */
 } Sharer;
 
-/* The options count that the caller who had it adopted has named. */
+/* Whether the record has the mount's options: selvol made the mount, or the caller of AdoptVolume passed
+ * them. */
 static bool options_are_known(const Volume *v) {
         return v->mounted_here || volume_has_adopted(v);
 }
@@ -226,7 +227,8 @@ static int refuse_shared_option(const Sharer *s, const Request *q, const char *o
                 q->volume, option, options, who);
 }
 
-/* Another volume is another subvolume of the same btrfs. */
+/* Whether the option belongs to the superblock. Another volume (own is false) is another subvolume of the
+ * same btrfs. */
 static bool is_of_superblock(const char *option, bool own) {
         if (mount_option_is_attribute(option, strlen(option)))
                 return false;

@@ -3,29 +3,28 @@
 
 #include "plan/plan-common.h"
 
-/* Holders in the way of a plan: by a context, or by the options that a file system is mounted with. */
+/* Conflicts of a plan with other holders: about a context, or about the options of a mounted file system. */
 
-/* Adds a holder of a volume to the plan's conflicts. 0 or -ENOMEM. */
+/* Adds a holder of a volume to the plan's conflicts. Returns 0 or -ENOMEM. */
 int plan_add_conflict(Plan *p, const Volume *v, const Holder *h) _warn_unused_;
 
-/* Adds everybody in the plan's way to its conflicts: holders of the volume, mounts of the superblock. 0 or
- * -ENOMEM. */
+/* Adds the holders of the volume and the mounts of the superblock that conflict with the plan to its
+ * conflicts. Returns 0 or -ENOMEM. */
 int plan_find_conflicts(const Others *others, Plan *p) _warn_unused_;
 
-/* Says who is in the way of the volume. can_wait: a mount can, WaitUSec. Returns CONTEXT_CONFLICT or
- * -ENOMEM. */
+/* Fails with a message about the plan's conflicts. can_wait: the caller can pass WaitUSec. Returns
+ * CONTEXT_CONFLICT or -ENOMEM. */
 int plan_conflict_failure(const char *volume, const Plan *p, bool can_wait, Failure *f) _warn_unused_;
 
-/* Describes who is in the way of the volume, where and since when: "held by H at T since D"; to be freed,
- * NULL on lack of memory. */
+/* Describes a conflict of the volume: "held by H at T since D". Returns a new string, NULL on lack of
+ * memory. */
 char *plan_describe_conflict(const Conflict *c, const char *volume) _warn_unused_;
 
-/* The command that unmounts it there; likewise. */
+/* Returns the command that unmounts the conflict's target, as a new string; NULL on lack of memory. */
 char *plan_unmount_command(const Conflict *c) _warn_unused_;
 
-/* A file system that is mounted keeps its options: the kernel drops those of a further mount without a
- * word. Whether it has the options that the request asks for, as far as they aren't attributes of each
- * mount: it does if selvol mounted it with them, or if whoever had it adopted said so. What it has by
- * default is not known. share is what is to be shared, NULL if nothing of selvol's is. Returns 0, -ENOMEM,
- * or INCOMPATIBLE. */
+/* Checks that a mounted file system has the options of the request, except those that are attributes of one
+ * mount: the kernel silently drops the options of a further mount. The file system has an option if selvol
+ * mounted it with the option, or if the caller of AdoptVolume passed the option; its defaults are not known.
+ * share: the holder whose mount the plan clones; NULL: none. Returns 0, -ENOMEM, or INCOMPATIBLE. */
 int plan_check_shared_options(const Others *others, const Request *q, const Holder *share, Failure *f) _warn_unused_;

@@ -8,7 +8,7 @@
 
 /* --- the mark --- */
 
-/* A record counts if one of its mounts is among those that were seen. */
+/* Whether the holder's mount is among those that the worker saw. */
 static bool is_seen(const Observed *observed, const Holder *h) {
         for (size_t i = 0; i < observed->n_mounts; i++)
                 if (observed->mounts[i].mount_id == h->mount_id && streq(observed->mounts[i].device, h->device))
@@ -114,7 +114,7 @@ static RelabelReason find_relabel_reason(const FilesWanted *w, const FilesSeen *
         return seen->belief == MARK_TRUSTED ? RELABEL_REASON_TRUSTED : RELABEL_REASON_COMPLETE;
 }
 
-/* A group that the mount shows as it is on disk. */
+/* Returns the group on disk that the mount shows as gid. */
 static gid_t unmap_group(const FilesWanted *w, gid_t gid) {
         if (w->swapped_gid == GID_NONE)
                 return gid;
@@ -154,7 +154,7 @@ static OwnershipReason find_ownership_reason(const FilesWanted *w, const FilesSe
                 return OWNERSHIP_REQUESTED;
         if (w->user_namespace)
                 return OWNERSHIP_USER_NAMESPACE;
-        /* A mount that swaps groups, and what is cloned from it, can't be idmapped once more. */
+        /* A mount that swaps groups can't be idmapped again, nor can a clone of it. */
         return w->mounted || w->swapped_gid != GID_NONE ? OWNERSHIP_MOUNTED : OWNERSHIP_OTHER_GROUP;
 }
 
@@ -191,7 +191,7 @@ static void decide_groups(const FilesWanted *w, const FilesSeen *seen, FilesDeci
                 d->disk_gid = seen->mark->gid;
         if (d->ownership != OWNERSHIP_WALK || w->ownership != OWNERSHIP_MAP)
                 return;
-        /* No file may be changed. The mount that is shared shows the group in any case. */
+        /* No file may change. A shared mount that swaps groups shows the group anyway. */
         if (w->swapped_gid == GID_NONE) {
                 leave_groups_alone(OWNERSHIP_NONE, OWNERSHIP_READ_ONLY, d);
                 return;
@@ -225,7 +225,8 @@ void files_fall_back(const FilesWanted *wanted, OwnershipReason why, FilesDecisi
         d->gid = d->disk_gid = wanted->gid;
 }
 
-/* Whether two directories of a file system have files in common. The wanted one may be unknown. */
+/* Whether two directories of a file system have files in common. held NULL: the volume itself; wanted NULL:
+ * unknown. */
 static bool roots_overlap(const char *held, const char *wanted) {
         if (!held)
                 return true;

@@ -18,60 +18,62 @@ typedef struct WitnessInput {
         const Settings *settings;
         const Others *others;
         const char *driver, *volume_type; /* driver may be NULL */
-        bool shared;                      /* the mount of a holder of the volume is worked through or shared */
-        bool adopted;                     /* somebody else has made the mount, and may have made others */
+        bool shared;                      /* the worker uses or shares the mount of a holder */
+        bool adopted;                     /* another program made the mount, and may have made more */
 } WitnessInput;
 
-/* selvold's knowledge of who had, and has, the volume. Mounts of parts of it beneath the target roots are
- * kubelet's, for subPath, and nobody else's. Pure. */
+/* Collects selvold's knowledge of present and earlier mounts of the volume. Mounts of parts of the volume
+ * beneath the target roots are not foreign: kubelet makes them for subPath. Pure. */
 Witness plan_witness(const WitnessInput *in) _pure_;
 
-/* All that there is to judge a mark by. */
+/* All facts for judging a mark. */
 typedef struct MarkEvidence {
         const Mark *mark;
         ino_t root_inode;
-        Fingerprint before; /* of the file system before it was mounted for this operation; not known: it was not */
-        Fingerprint now;    /* as it is */
-        bool fresh;         /* nobody had it mounted before that */
-        bool hidden;        /* somebody has, who can't be seen */
-        bool adopted;       /* a driver has mounted it, */
-        bool writable;      /* for writing */
+        Fingerprint before; /* before this operation mounted the file system; unknown: it did not */
+        Fingerprint now;    /* of the file system now */
+        bool fresh;         /* the file system was not mounted before this operation */
+        bool hidden;        /* the worker can't see all mounts of the file system */
+        bool adopted;       /* a driver made the mount */
+        bool writable;      /* the driver's mount is writable */
         Witness witness;
 } MarkEvidence;
 
-/* Whether what the mark says is still so. Pure. Where the mark has the fingerprint (ext4) it is the one
- * before our mount, and nobody but us has mounted it since; of what is adopted, it is the one of now, or
- * the driver's mount is the only one more. Elsewhere the volume has not been out of our hands, or has the
- * fingerprint that was kept. */
+/* Judges whether the mark is still right. Pure. If the mark has a fingerprint (ext4), it has to be the one
+ * from before selvol's mount, and only selvol may have mounted the file system since; for an adopted mount it
+ * has to be the present one, or the driver's mount has to be the only one since. For other file systems,
+ * selvol must have had the volume mounted all the time, or the fingerprint must be the one that selvold
+ * kept. */
 MarkBelief files_judge_mark(const MarkEvidence *e) _pure_;
 
-/* Decides whether all files have to be visited, for labels and groups apart. Pure.
+/* Decides whether the worker has to visit all files, for labels and groups separately. Pure.
  *
- * Labels; the first reason that applies: forced, partial, unknown, tainted, mounted elsewhere, other
+ * Labels, by the first reason that applies: forced, partial, unknown, tainted, mounted elsewhere, other
  * context, root differs, complete or trusted. The walk is blind only if the mark is complete for another
  * context, not tainted, and the root has that other context.
  *
- * Groups; the first that applies: forced, gate off, policy Always, a file system that keeps no mark
- * (skipped on its root alone where OnRootMismatch was asked for in words, KEP-695), partial, unknown,
- * mounted elsewhere, root differs from the mark; the same group: skip; another one: on disk, user
- * namespace, mounted; map. Where no file may be changed it is a map or nothing.
+ * Groups, by the first reason that applies: forced, gate off, policy Always, a file system that keeps no mark
+ * (skipped if its root is right and the caller passed OnRootMismatch, KEP-695), partial, unknown, mounted
+ * elsewhere, root differs from the mark; the same group: skip; another one: on disk, user namespace, mounted;
+ * map. If no file may change, the decision is a map or nothing.
  *
  * Unknown or lost state is never a reason to skip. */
 FilesDecision files_decide(const FilesWanted *wanted, const FilesSeen *seen);
 
-/* After a map that can't be: a walk, or, where no file may be changed, nothing. */
+/* Replaces a map that is impossible by a walk, or by nothing if no file may change. */
 void files_fall_back(const FilesWanted *wanted, OwnershipReason why, FilesDecision *d);
 
 static inline bool files_need_walk(const FilesDecision *d) {
         return d->relabel == RELABEL_WALK || d->ownership == OWNERSHIP_WALK;
 }
 
-/* Whether a mount has to be idmapped: one that is shared, and shows the group already, has not. */
+/* Whether the worker has to idmap the mount. A shared mount that shows the group already needs no idmap. */
 static inline bool files_need_map(const FilesWanted *wanted, const FilesDecision *d) {
         return d->ownership == OWNERSHIP_MAP && wanted->swapped_gid == GID_NONE;
 }
 
-/* Whether others rely on another group on disk than the decision gives to files; root is the directory of
- * the file system that the volume is, NULL if unknown. Returns 0, GROUP_CONFLICT naming them, -ENOMEM. */
+/* Checks that no other holder relies on another group on disk than the decision gives to the files. root is
+ * the volume's directory in the file system, NULL if unknown. Returns 0, GROUP_CONFLICT with a holder in the
+ * failure, or -ENOMEM. */
 int files_check_reliances(const FilesDecision *d, const char *volume, const char *root, const Reliance *list,
                           size_t n, Failure *f) _warn_unused_;

@@ -21,7 +21,7 @@ static FSGroupPolicy find_policy(const Settings *settings, const Request *q) {
         return FS_GROUP_READ_WRITE_ONCE_WITH_FS_TYPE;
 }
 
-/* Why the group is not given by selvol's own work on the files; UNKNOWN if it is. */
+/* Returns why selvol does not change the group of the files itself; UNKNOWN if it does. */
 static OwnershipReason find_reason(const Settings *settings, const Request *q, const FileSystem *fs) {
         FSGroupPolicy policy;
 
@@ -36,8 +36,8 @@ static OwnershipReason find_reason(const Settings *settings, const Request *q, c
                 return OWNERSHIP_POLICY_MOUNT;
         if (policy == FS_GROUP_FILE)
                 return OWNERSHIP_UNKNOWN;
-        /* For kubelet a file system type in the request is the sign of a disk of the volume's own. Here it
-         * is known. */
+        /* kubelet takes a file system type in the request as a sign that the volume has its own disk. selvol
+         * knows the file system. */
         if (!fs || fs->source == SOURCE_NETWORK)
                 return OWNERSHIP_NO_FS_TYPE;
         if (q->access_mode == ACCESS_READ_ONLY_MANY || q->access_mode == ACCESS_READ_WRITE_MANY)
@@ -50,7 +50,7 @@ void plan_decide_group(const Settings *settings, const Request *q, const FileSys
 
         assert(settings && q && q->volume_type);
 
-        /* kubelet writes the files of some volume types, and gives the pod's group what it needs to read
+        /* kubelet itself writes the files of some volume types, and the pod's group only needs to read
          * them. */
         type = settings_volume_type(settings, q->volume_type);
         p->readers = p->read_only || (type && type->fs_group_readers > 0);
@@ -87,7 +87,8 @@ int plan_group_conflict(const Volume *v, const Holder *h, Plan *p, Failure *f) {
                 v->id, who, wanted, unmount);
 }
 
-/* Its options are the superblock's, which has one group, or none. */
+/* Whether the option that gives the group conflicts with a holder: the option belongs to the superblock,
+ * which has one group or none. */
 static bool option_conflicts(const Plan *p, const Holder *h) {
         return p->ownership == OWNERSHIP_OPTION && (h->fs_group != p->fs_group || holder_is_mapped(h));
 }
@@ -98,7 +99,7 @@ static bool swap_serves(const Plan *p, const Holder *h, bool user_namespace) {
                h->fs_group == p->fs_group;
 }
 
-/* Rather one that no other mount hides. */
+/* Prefers a mount that no other mount covers. */
 static const Holder *choose_share(const Holder *a, const Holder *b) {
         return a && !a->covered_by ? a : b;
 }
@@ -124,10 +125,11 @@ int plan_find_share(const Others *others, const FileSystem *fs, bool user_namesp
                         other = h;
         }
         p->share = plain ? plain : mapped;
-        /* A disk can be mounted once more, as it is. */
+        /* The worker can mount a disk once more, without a swap of groups. */
         if (p->share || !fs || fs->source == SOURCE_BLOCK || others->adopting)
                 return 0;
-        /* A job that is at work there has its turn first. One that was lost may have left a mount. */
+        /* A job that still has a claim on the volume goes first. Without such a job, a lost one may have left
+         * a mount. */
         if (unsettled && others->claimed)
                 return failure_set(
                         f, FAILURE_BUSY,
@@ -136,7 +138,7 @@ int plan_find_share(const Others *others, const FileSystem *fs, bool user_namesp
         return other ? plan_group_conflict(own, other, p, f) : 0;
 }
 
-/* Whoever was given a group relies on the one that files have on disk. */
+/* A holder with a group relies on the group of the files on disk. */
 static bool relies_on_group(const Holder *h, const char *target) {
         return !streq(h->target, target) && h->fs_group != GID_NONE;
 }
@@ -144,7 +146,7 @@ static bool relies_on_group(const Holder *h, const char *target) {
 typedef struct Relying {
         Volume *volume;
         const Holder *holder;
-        const char *root; /* NULL: the files of the very volume */
+        const char *root; /* NULL: the same volume */
 } Relying;
 
 static int add_relying(Relying **list, size_t *n, Volume *v, const Holder *h, const char *root) {
@@ -157,8 +159,8 @@ static int add_relying(Relying **list, size_t *n, Volume *v, const Holder *h, co
         return 0;
 }
 
-/* Other holders of the volume, and holders of others on the same superblock. *ret is the caller's, also on
- * failure. */
+/* Finds other holders of the volume, and holders of other volumes on the same superblock. *ret is the
+ * caller's, also on failure. */
 static int find_relying(const Volumes *volumes, const char *volume, const char *target, const Observed *observed,
                         Relying **ret, size_t *ret_n) {
         Volume *own = volumes_find(volumes, volume), *v = NULL;

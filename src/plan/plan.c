@@ -8,14 +8,14 @@
 #include "plan/plan-group.h"
 #include "plan/plan.h"
 
-/* Takes the context that the request asks for, complete and canonical; "" if it has no level and the policy
- * has levels. */
+/* Sets p->context to the request's context, complete and canonical; "" if it has no level and the policy has
+ * levels. */
 static int decide_context(const PlanInput *in, Plan *p, Failure *f) {
         const Request *q = in->request;
         _cleanup_free_ char *context = NULL, *level = NULL;
         int r;
 
-        assert(in->node->selinux); /* without it there is no policy that could name one */
+        assert(in->node->selinux); /* without SELinux no policy has a context */
 
         if (q->context)
                 r = free_and_strdup(&context, q->context);
@@ -44,7 +44,7 @@ static Traits find_traits(const PlanInput *in) {
         return plan_find_traits(in->settings, q->driver, q->volume_type, q->access_mode, q->selinux_mount_supported);
 }
 
-/* The file system as found, or else as asked for; NULL if neither is known. */
+/* Returns the file system that the worker found, or else the requested one; NULL if neither is known. */
 static const FileSystem *find_file_system(const PlanInput *in) {
         const char *type = in->observed->fs_type ? in->observed->fs_type : in->request->fs_type;
 
@@ -57,7 +57,7 @@ static int set_strategy(Plan *p, Strategy strategy, Reason reason) {
         return 0;
 }
 
-/* Mounted without a context: relabeled if that is possible, for the reason given; KEP-1710, notes 1, 2, 4
+/* Decides for a mount without a context: relabel if possible, for the given reason; KEP-1710, notes 1, 2, 4
  * and 5. */
 static int decide_plain(const PlanInput *in, Plan *p, Reason reason) {
         const FileSystem *fs = find_file_system(in);
@@ -72,7 +72,7 @@ static int decide_plain(const PlanInput *in, Plan *p, Reason reason) {
         return set_strategy(p, STRATEGY_RELABEL, reason);
 }
 
-/* Rules 1 to 6; first match wins. */
+/* Rules 1 to 7 of docs/plan.md; the first match wins. */
 static int decide_strategy(const PlanInput *in, Plan *p, Failure *f) {
         const Request *q = in->request;
         int policy = q->policy >= 0 ? q->policy : (int) in->settings->default_policy, r;
@@ -90,7 +90,7 @@ static int decide_strategy(const PlanInput *in, Plan *p, Failure *f) {
         if (policy == RELABEL_ALWAYS)
                 return decide_plain(in, p, REASON_POLICY_ALWAYS);
         if (isempty(p->context)) {
-                /* A privileged pod has no level, and relies on no label. */
+                /* A privileged pod has no level and relies on no label. */
                 if (q->relabel_by == RELABEL_BY_NONE)
                         return decide_plain(in, p, REASON_NOT_RELABELED);
                 return failure_set(
@@ -104,12 +104,12 @@ static int decide_strategy(const PlanInput *in, Plan *p, Failure *f) {
         return set_strategy(p, STRATEGY_CONTEXT_MOUNT, REASON_CONTEXT_MOUNT);
 }
 
-/* Somebody else has mounted the volume, with a context or without one. */
+/* Decides for a mount that another program made, with or without a context. */
 static int decide_adoption(const PlanInput *in, Plan *p, Failure *f) {
         const char *mounted = in->mounted->context;
         int r;
 
-        /* With SELinux off the option is shown, but has no effect. */
+        /* With SELinux off, the kernel shows the option, but it has no effect. */
         if (isempty(mounted) || !in->node->selinux) {
                 r = decide_strategy(in, p, f);
                 if (r != 0 || p->strategy != STRATEGY_CONTEXT_MOUNT)
@@ -119,7 +119,7 @@ static int decide_adoption(const PlanInput *in, Plan *p, Failure *f) {
                         "Volume %s should be mounted with context %s, but what is mounted at the target has none: the driver, or a libmount that can't see SELinux, dropped the option.",
                         in->request->volume, p->context);
         }
-        /* The context of the mount decides, and has to be the one that was asked for. */
+        /* The context of the mount counts, and has to equal the requested one. */
         r = decide_context(in, p, f);
         if (r != 0)
                 return r;
@@ -134,7 +134,7 @@ static int decide_adoption(const PlanInput *in, Plan *p, Failure *f) {
         return set_strategy(p, STRATEGY_CONTEXT_MOUNT, REASON_CONTEXT_MOUNT);
 }
 
-/* A superblock without a device of its own may have several sources, as the exports of an NFS server. */
+/* A superblock without a device of its own may have several sources, such as exports of an NFS server. */
 static bool is_mount_of(const Holder *h, const MountFact *m, const char *source) {
         return h->mount_id == m->mount_id && streq(h->device, m->device) &&
                (!startswith(m->device, "0:") || streq(m->source, source));
@@ -158,12 +158,13 @@ static bool has_other_device(const Holder *h, const Observed *o) {
         return names_device(h->device) && names_device(o->device) && !streq(h->device, o->device);
 }
 
-/* An image has no device of its own, and the device of a btrfs says nothing of its disk. */
+/* Compares superblocks: an image has no device of its own, and the device of a btrfs does not tell its
+ * disk. */
 static bool has_other_superblock(const Holder *h, const Observed *o) {
         return !isempty(h->superblock) && !isempty(o->superblock) && !streq(h->superblock, o->superblock);
 }
 
-/* A holder elsewhere who has another disk, or image, than the one that the same path leads to now. */
+/* Finds a holder at another target whose disk or image is not the one that the same path leads to now. */
 static const Holder *find_elsewhere(const Volume *own, const Observed *o, const char *target) {
         const Holder *h;
 
@@ -173,7 +174,7 @@ static const Holder *find_elsewhere(const Volume *own, const Observed *o, const 
         return NULL;
 }
 
-/* "image:8:1:12": inode 12. */
+/* Describes Observed.superblock; "image:8:1:12" is inode 12 on device 8:1. */
 static char *describe_superblock(const char *superblock) {
         const char *name = strchr(superblock, ':'), *inode = strrchr(superblock, ':');
 
@@ -185,7 +186,7 @@ static char *describe_superblock(const char *superblock) {
         return strdup_printf("%.*s %s", (int) (name - superblock), superblock, name + 1);
 }
 
-/* elsewhere: a holder who has another disk, or image, by the same path; NULL: the path is another one. */
+/* elsewhere: a holder that has another disk or image by the same path; NULL: the path differs. */
 static int refuse_source(const Volume *own, const Holder *elsewhere, const Observed *o, Failure *f) {
         _cleanup_free_ char *source = string_escape(own->source, 200), *was = NULL, *is = NULL;
 
@@ -210,8 +211,8 @@ static int refuse_source(const Volume *own, const Holder *elsewhere, const Obser
                 own->id, source, was, is, own->id);
 }
 
-/* Checks that the source is the one with which the volume is held, by its path and by the superblock to which
- * that leads, and that its file system is allowed, and the one that was asked for. */
+/* Checks that path and superblock of the source are those of the volume's holders, and that the file system
+ * is allowed and is the requested one. */
 static int check_source(const PlanInput *in, const Volume *own, Failure *f) {
         const Request *q = in->request;
         const char *type = in->observed->fs_type;
@@ -248,14 +249,14 @@ static MarkChange find_change(const PlanInput *in, const Others *others, const P
                 change = MARK_TAINT; /* without SELinux a new file has no label */
         else
                 change = MARK_RESET_LABELS;
-        /* Users whom nobody sees may do to labels what a runtime may. */
+        /* Users of a hidden mount can change labels like a runtime. */
         if (in->observed->hidden && p->strategy != STRATEGY_CONTEXT_MOUNT)
                 change = mark_change_max(change, MARK_RESET_LABELS);
         return mark_change_max(change, plan_change_of_others(others));
 }
 
-/* A mount that can't be seen is not shared, unless the volume was mounted for the same use before: a
- * container that has its own copy of the host's mounts keeps it mounted. */
+/* Refuses a superblock with a mount that the worker can't see, unless selvol mounted the volume for the same
+ * use before: then a container with its own copy of the host's mounts may keep it mounted. */
 static int check_hidden(const PlanInput *in, const Others *others, const Plan *p, Failure *f) {
         _cleanup_free_ char *search = NULL;
         const Volume *own = others->own;
@@ -277,7 +278,7 @@ static int check_hidden(const PlanInput *in, const Others *others, const Plan *p
                 in->request->volume, own->context, search);
 }
 
-/* Decides all that depends on who else has the volume. */
+/* Decides everything that depends on other users of the volume. */
 static int decide_among_others(const PlanInput *in, const Others *others, const FileSystem *fs, Plan *p, Failure *f) {
         int r;
 
@@ -293,7 +294,7 @@ static int decide_among_others(const PlanInput *in, const Others *others, const 
         r = plan_find_share(others, fs, in->request->user_namespace, p, f);
         if (r != 0)
                 return r;
-        /* Whoever has mounted it did not ask. */
+        /* An adopted mount has its options already. */
         if (!in->mounted) {
                 r = plan_check_shared_options(others, in->request, p->share, f);
                 if (r != 0)
@@ -351,7 +352,7 @@ int plan_make(const PlanInput *in, Plan *ret, Failure *f) {
         r = plan_mount_options(in->settings, fs ? fs->name : NULL, p.strategy, q->mount_options, &p.mount_options, f);
         if (r != 0)
                 return r;
-        /* Whoever has mounted it has passed the option for the group, or not. */
+        /* The program that made an adopted mount has chosen its options already. */
         if (p.ownership == OWNERSHIP_OPTION && !in->mounted && fs) {
                 r = mount_options_add_group(&p.mount_options, fs, p.fs_group, f);
                 if (r != 0)
