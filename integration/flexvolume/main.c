@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* The FlexVolume driver that kubelet starts for each mount and unmount. Kubelet reads standard output and
- * standard error together, as one JSON object: nothing else may be printed. */
+ * standard error together as one JSON object, so the driver must print nothing else. */
 
 #include "basic/string-util.h"
 #include "client/client-call.h"
@@ -20,7 +20,7 @@ static int print_answer(const char *status, const char *message, json_t *capabil
         return puts(text) >= 0 && fflush(stdout) == 0 && streq(status, "Success") ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-/* All that can go wrong has one way out: a reason, which the pod's event shows. Returns 1, or -ENOMEM. */
+/* Makes a reason of an error, which the pod's event shows. Returns 1, or -ENOMEM. */
 static int explain_refusal(const sd_bus_error *error, char **ret_why) {
         *ret_why = explain_error("", error->name, strempty(error->message));
         return *ret_why ? 1 : -ENOMEM;
@@ -43,14 +43,15 @@ static int unmount_volume(char **arguments, char **ret_why) {
         _cleanup_error_ sd_bus_error error = SD_BUS_ERROR_NULL;
         int r;
 
-        /* Kubelet passes no volume; without one it is the one that is mounted there. */
+        /* Kubelet passes no volume; selvold then unmounts the one at the target. */
         r = call_method(none, NULL, &error, "UnmountVolume", "ss", "", arguments[0], NULL);
         if (explain_is_outside(error.name))
                 return 0;
         return r < 0 ? explain_refusal(&error, ret_why) : 0;
 }
 
-/* The answer to init has switched relabeling by the runtime off, for all volumes of the driver. */
+/* Unmounts the volume and refuses it: the answer to init has switched relabeling by the runtime off for all
+ * volumes of the driver. */
 static int give_back(char **arguments, char **ret_why) {
         int r;
 
@@ -81,8 +82,8 @@ static int mount_volume(char **arguments, char **ret_why) {
         return isempty(flag) ? 0 : give_back(arguments, ret_why);
 }
 
-/* By default kubelet attaches, relabels, gives all files to the pod's group and resizes: rather no driver
- * than that. */
+/* Switches off what kubelet does by default: attach, relabel, give all files to the pod's group, and resize.
+ * Without memory for this answer, init fails, and kubelet does not use the driver. */
 static int answer_init(void) {
         json_t *capabilities = json_pack("{s:b, s:b, s:b, s:b, s:b}", "attach", 0, "selinuxRelabel", 0, "fsGroup", 0,
                                          "supportsMetrics", 1, "requiresFSResize", 0);
@@ -113,6 +114,6 @@ int main(int argc, char **argv) {
                                    argc == 4 ? argv + 2 : NULL);
         if (streq(word, "unmount"))
                 return answer_call("Usage: volume unmount DIRECTORY", unmount_volume, argc == 3 ? argv + 2 : NULL);
-        /* Kubelet remembers that, and does without. */
+        /* Kubelet remembers this answer, and does not call the method again. */
         return print_answer("Not supported", "This driver has init, mount and unmount.", NULL);
 }

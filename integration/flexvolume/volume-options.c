@@ -6,7 +6,7 @@
 
 #define KUBELET "kubernetes.io/"
 
-/* As long as a message can show it. */
+/* The longest value that a message shows, in bytes. */
 enum { SHOWN_MAX = 200 };
 
 static int refuse_options(char **ret_why, char *why) {
@@ -36,8 +36,8 @@ static const char *find_text(const VolumeOptions *o, const char *key) {
         return isempty(value) ? NULL : value;
 }
 
-/* By its name, for whom it blocks: the UID is in the target, which selvold names, too. A pod's name may be
- * longer than a holder's. */
+/* Names the holder after the pod, because other pods' events show the name; the pod's UID is part of the
+ * target. Cuts the name: a pod's may be longer than a holder's. */
 static int find_holder(VolumeOptions *o) {
         const char *namespace = find_text(o, KUBELET "pod.namespace"), *pod = find_text(o, KUBELET "pod.name");
 
@@ -51,7 +51,8 @@ static int find_holder(VolumeOptions *o) {
         return 0;
 }
 
-/* Kubelet leaves some of its keys empty. Keys that are not here, secrets among them, are of no matter. */
+/* Reads kubelet's own keys; kubelet leaves some of them empty. Ignores keys that are not here, secrets among
+ * them. */
 static int read_kubelet(VolumeOptions *o, char **ret_why) {
         static const struct {
                 const char *key;
@@ -77,7 +78,7 @@ static int read_kubelet(VolumeOptions *o, char **ret_why) {
         return find_holder(o);
 }
 
-/* They count where kubelet says something else. */
+/* Reads an option of the user, which replaces kubelet's value. */
 static int read_own(VolumeOptions *o, const char *name, const char *value, char **ret_why) {
         _cleanup_free_ char *escaped = NULL;
         RequestOptionId id;
@@ -119,8 +120,8 @@ static int check_string(const char *name, const json_t *value, char **ret_why) {
                 strdup_printf("Option '%s' has a noncharacter of Unicode, which D-Bus does not take.", escaped));
 }
 
-/* Kubelet has no file relabeled for this driver, so what selvold can't mount with the label it has to
- * relabel itself. */
+/* Kubelet relabels no files for this driver, so selvold has to relabel if a mount with the label is
+ * impossible. */
 static void set_kubelet_defaults(VolumeOptions *o) {
         static const struct {
                 RequestOptionId id;

@@ -7,8 +7,8 @@
 
 #define _cleanup_json_ _cleanup_(json_decrefp)
 
-/* A volume as kubelet passes it: its own keys, which begin with "kubernetes.io/", and the options in the
- * pod or PersistentVolume. */
+/* A volume as kubelet passes it: kubelet's own keys, which begin with "kubernetes.io/", and the options in
+ * the pod or PersistentVolume. */
 typedef struct VolumeOptions {
         json_t *json; /* owns the strings */
         const char *volume, *source;
@@ -16,6 +16,6 @@ typedef struct VolumeOptions {
         OptionValue values[REQUEST_OPTIONS];
 } VolumeOptions;
 
-/* Returns 0, -ENOMEM, or 1 with the reason if the text can't be that. */
+/* Returns 0, -ENOMEM, or 1 with the reason if the text is invalid. */
 int volume_options_parse(const char *text, VolumeOptions *ret, char **ret_why) _warn_unused_;
 void volume_options_done(VolumeOptions *o);

@@ -8,7 +8,7 @@
 #include "client/values.h"
 #include "mount-helper/mount-request.h"
 
-/* mount.selvol: what mount(8) runs for the types selvol and selvol.TYPE. */
+/* mount.selvol: mount(8) runs it for the types selvol and selvol.TYPE. */
 
 #define USAGE \
         "Usage: mount.selvol SOURCE DIRECTORY [-fnsv] [-o OPTIONS] [-t TYPE]. It is made for mount(8): mount -t selvol -o 'volume=ID,level=\"LEVEL\"' SOURCE DIRECTORY"
@@ -26,8 +26,8 @@ static void end_on_signal(int signal_number) {
         _exit(MOUNT_INTERRUPTED);
 }
 
-/* Whether a mount at the path waits there for whoever opens the directory, as systemd's automount units
- * make it. */
+/* Whether the path is a mount that triggers when a process opens the directory, as of systemd's automount
+ * units. */
 static bool is_automount(const char *path) {
         FILE *table = setmntent("/proc/self/mounts", "re");
         const struct mntent *m;
@@ -37,15 +37,15 @@ static bool is_automount(const char *path) {
                 return false;
         while ((m = getmntent(table)))
                 if (streq(m->mnt_dir, path))
-                        found = streq(m->mnt_type, "autofs"); /* the last one is on top */
+                        found = streq(m->mnt_type, "autofs"); /* the last mount is on top */
         (void) endmntent(table);
         return found;
 }
 
 #define OPTIONS_AT_BOOT "nofail,x-systemd.requires=selvol.target"
 
-/* A field as fstab(5) has it: what would end it, what a terminal would obey, and what would make a comment
- * of the line, in octal. */
+/* Prints a field as fstab(5) has it: in octal all that would end the field, that a terminal would obey, and
+ * that would make the line a comment. */
 static void print_field(FILE *stream, const char *field) {
         for (const char *s = field; *s; s++)
                 if (*s <= ' ' || *s > '~' || *s == '\\' || (*s == '#' && s == field))
@@ -54,8 +54,8 @@ static void print_field(FILE *stream, const char *field) {
                         fputc(*s, stream);
 }
 
-/* The line of fstab(5) with which systemd mounts the volume when selvold runs, and boots without it if that
- * fails. Returns NULL on lack of memory. */
+/* Formats the line of fstab(5) that makes systemd mount the volume when selvold runs, and boot without it if
+ * that fails. Returns NULL on lack of memory. */
 static char *format_fstab(const MountRequest *q, const char *type) {
         _cleanup_free_ char *line = NULL;
         size_t size = 0;
@@ -87,8 +87,8 @@ static int report_failure(const MountRequest *q, const char *type, const sd_bus_
         (void) report(MOUNT_FAILED, "%s", text);
         if (!explain_is_absent(error->name))
                 return MOUNT_FAILED;
-        /* At boot selvold runs only after the local file systems are there, so a mount has to wait for it,
-         * and they must not wait for the mount. */
+        /* At boot selvold starts after the local file systems, so a mount has to wait for selvold, and the
+         * local file systems must not wait for the mount. */
         line = format_fstab(q, type);
         if (!line)
                 return -ENOMEM;
@@ -96,7 +96,7 @@ static int report_failure(const MountRequest *q, const char *type, const sd_bus_
                       line);
 }
 
-/* mount(8) knows nothing of a container runtime: the flag for one in the answer is ignored. */
+/* mount(8) has no container runtime to pass the reply's flag to, so the flag only leads to a warning. */
 static int report_mounted(const MountRequest *q, sd_bus_message *reply, bool verbose) {
         const OptionValue *values = q->values, *relabel_by = &values[OPTION_RELABEL_BY];
         const char *context, *flag, *reason = "", *text = "";
@@ -126,7 +126,7 @@ static int report_mounted(const MountRequest *q, sd_bus_message *reply, bool ver
                         0,
                         "Warning: the files of volume %s are not labeled: that is left to a container runtime. Pass relabel-by=service to have selvold do it, or relabel-by=none if nobody relies on labels.",
                         q->volume);
-        /* Labels are of no use where SELinux is off, or to who says so. */
+        /* Labels are useless with SELinux off, and to a caller who passed relabel-by=none. */
         if (!isempty(context) || streq(reason, "selinux-disabled") ||
             (!values[OPTION_SELINUX_LEVEL].set && !values[OPTION_SELINUX_CONTEXT].set) ||
             (relabel_by->set && streq(relabel_by->string, "none")))
@@ -137,15 +137,16 @@ static int report_mounted(const MountRequest *q, sd_bus_message *reply, bool ver
                 q->volume, explained);
 }
 
-/* Has selvold mount it, and waits for that; then says what came of it if verbose, and in any case if files
- * have not got a label. Returns an exit status after a report, 0 or a negative errno. */
+/* Calls MountVolume and waits for the reply. Reports the result if verbose, and in any case if files got no
+ * label. Returns an exit status after a report, 0 or a negative errno. */
 static int run_mount(const MountRequest *q, const char *type, bool verbose) {
         _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
         _cleanup_message_ sd_bus_message *reply = NULL;
         _cleanup_error_ sd_bus_error error = SD_BUS_ERROR_NULL;
         int r;
 
-        /* Only the process group of systemd passes such a directory while it waits for the mount. */
+        /* autofs passes only the process group of systemd to such a directory while systemd waits for the
+         * mount. */
         if (is_automount(q->target))
                 return report(
                         MOUNT_FAILED,
@@ -174,7 +175,7 @@ static int read_arguments(int argc, char **argv, MountRequest *q, Switches *s) {
                         s->verbose = true;
                         break;
                 case 'n': /* there is no mtab */
-                case 's': /* which options there are only selvold knows */
+                case 's': /* only selvold knows which options are valid */
                         break;
                 case 't':
                         s->type = optarg;

@@ -28,8 +28,8 @@ void mount_request_done(MountRequest *q) {
         *q = (MountRequest){ 0 };
 }
 
-/* Options that mount(8), systemd and fstab(5) have for themselves. "user" may have a value there, so it
- * can't be that of a label. */
+/* Whether an option is one of mount(8), systemd or fstab(5). "user" may have a value there, so it can't be
+ * the user of a label. */
 static bool is_for_mount(const char *name) {
         static const char *const names[] = {
                 "defaults", "nofail", "_netdev", "auto",  "noauto",  "user",    "nouser",  "users",
@@ -60,7 +60,7 @@ static bool is_category(const char *word) {
         return word[0] == 'c' && word[1] != '\0' && word[1 + strspn(word + 1, "0123456789.c")] == '\0';
 }
 
-/* mount(8) makes options of all that follows the comma of a level without quotes. */
+/* mount(8) splits a level without quotes at its commas, and passes the rest of the level as options. */
 static int refuse_categories(const MountRequest *q) {
         _cleanup_strv_ char **categories = NULL;
         _cleanup_free_ char *list = NULL;
@@ -88,7 +88,7 @@ static int add_mount_option(MountRequest *q, const char *option) {
         return r == 0 || r == -ENOMEM ? r : report(MOUNT_USAGE, "Option '%s' is not UTF-8.", option);
 }
 
-/* Cuts "NAME=VALUE" and the quotes around VALUE, which is NULL if there is none. */
+/* Cuts "NAME=VALUE" and removes the quotes around VALUE. Returns VALUE, or NULL if there is none. */
 static char *cut_value(char *word) {
         char *value = strchr(word, '=');
         size_t n;
@@ -123,7 +123,7 @@ static int read_mount_word(MountRequest *q, const char *option, char *word) {
                 q->values[OPTION_READ_ONLY] = (OptionValue){ .set = streq(option, "ro"), .number = true };
                 return 0;
         }
-        /* The one for mount options has no name here, as they have their own. */
+        /* mount(8) has its own form for mount options, so the option for these has no name here. */
         id = option_find(word, METHOD_MOUNT);
         if (id == REQUEST_OPTIONS || id == OPTION_MOUNT_OPTIONS)
                 return add_mount_option(q, option);
@@ -143,7 +143,8 @@ static int set_mount_defaults(MountRequest *q, const char *type) {
         q->holder = strdup_printf("mount:%s", q->target);
         if (!q->holder)
                 return -ENOMEM;
-        /* selvold itself names a holder after its target, which may be what a name may not. */
+        /* The name is optional: selvold itself names a holder after its target, which may break the rules for
+         * names. */
         r = request_validate_name(q->holder, "Holder", &ignored);
         if (r == 0)
                 q->values[OPTION_HOLDER] = (OptionValue){ .set = true, .string = q->holder };

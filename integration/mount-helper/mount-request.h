@@ -8,15 +8,14 @@ enum { MOUNT_USAGE = 1, MOUNT_SYSTEM = 2, MOUNT_INTERRUPTED = 8, MOUNT_FAILED = 
 
 #define PROGRAM "mount.selvol"
 
-/* Prints "mount.selvol: MESSAGE" on standard error, with what a terminal would obey escaped. Returns the
- * status. */
+/* Prints "mount.selvol: MESSAGE" on standard error and escapes what a terminal would obey. Returns status. */
 int report(int status, const char *format, ...) _printf_(2, 3);
 
-/* A mount that mount(8) wants. */
+/* A mount that mount(8) asks for. */
 typedef struct MountRequest {
         const char *source, *target;
-        char **options; /* as they were passed */
-        char **words;   /* the same, cut into names and values, which these point to: */
+        char **options; /* as mount(8) passed them */
+        char **words;   /* the same, cut into names and values; owns the strings below */
         const char *volume;
         OptionValue values[REQUEST_OPTIONS];
         char *holder;
@@ -24,7 +23,7 @@ typedef struct MountRequest {
 
 void mount_request_done(MountRequest *q);
 
-/* Sorts out what is in options: selvolctl's options by their names, what only matters to mount(8), and the
- * mount options proper. type is selvol or selvol.TYPE. Returns 0, -ENOMEM, or an exit status after a
+/* Sorts the options into those of selvolctl, by their names, those that only matter to mount(8), and mount
+ * options for the file system. type is selvol or selvol.TYPE. Returns 0, -ENOMEM, or an exit status after a
  * report. */
 int mount_request_read(MountRequest *q, const char *type) _warn_unused_;

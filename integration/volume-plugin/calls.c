@@ -3,7 +3,7 @@
 #include "client/client-call.h"
 #include "volume-plugin/calls.h"
 
-/* How far a job has come is looked up when the time is nearly over. */
+/* The limit for reading the progress of a job when the caller's time is nearly over. */
 #define LOOK_TIMEOUT_USEC (150 * USEC_PER_MSEC)
 
 #define GO_ON \
@@ -19,7 +19,7 @@ static int refuse_call(const sd_bus_error *error, Failure *f) {
         return refuse_call_as(error->name, error->message, f);
 }
 
-/* The time to open the bus is taken from the time for the call. */
+/* Opens the bus. The time for that is part of the time for the call. */
 static int open_bus(uint64_t timeout_usec, sd_bus **ret, sd_bus_error *error) {
         uint64_t start = now_monotonic_usec(), passed;
         int r;
@@ -32,8 +32,8 @@ static int open_bus(uint64_t timeout_usec, sd_bus **ret, sd_bus_error *error) {
         return r < 0 ? sd_bus_error_set_errno(error, r) : 0;
 }
 
-/* That selvold has ended without an answer has the same errno. Once call_open() had an answer, it is not
- * one that SELinux drops. */
+/* Compares names: the error of a selvold that ended without a reply has the same errno. A time-out here is
+ * not SELinux's doing, because call_open() got a reply. */
 static bool has_timed_out(const sd_bus_error *error) {
         return sd_bus_error_has_name(error, SD_BUS_ERROR_TIMEOUT);
 }
@@ -45,7 +45,7 @@ static int refuse_late(uint64_t timeout_usec, Failure *f) {
                 (double) timeout_usec / USEC_PER_SEC);
 }
 
-/* Reads how many files of a volume the job that is at work on it has done, of how many. */
+/* Reads the progress of the job that works on a volume: files done, and files in all. */
 static int look_for_progress(sd_bus *bus, const char *volume, uint64_t *ret_done, uint64_t *ret_total) {
         _cleanup_message_ sd_bus_message *found = NULL, *property = NULL;
         const char *path, *job;
@@ -70,7 +70,7 @@ static int look_for_progress(sd_bus *bus, const char *volume, uint64_t *ret_done
         return sd_bus_get_property_trivial(bus, BUS_NAME, job, JOB_INTERFACE, "EntriesDone", NULL, 't', ret_done);
 }
 
-/* The caller's time is over, the job's is not. */
+/* Fails because the caller's time is over; the job goes on. */
 static int refuse_for_now(sd_bus *bus, const char *volume, Failure *f) {
         uint64_t done = 0, total = 0;
 
@@ -81,7 +81,7 @@ static int refuse_for_now(sd_bus *bus, const char *volume, Failure *f) {
                            volume, (unsigned) (done < total ? 100 * done / total : 100));
 }
 
-/* That a mount would be refused is an answer, not an error. */
+/* PlanVolume reports a refused mount in its reply, not as an error. */
 static int check_plan(sd_bus_message *reply, Failure *f) {
         const char *name = NULL, *message = "";
         const StringMember members[] = { { "ErrorName", &name }, { "ErrorMessage", &message } };
@@ -90,7 +90,7 @@ static int check_plan(sd_bus_message *reply, Failure *f) {
         r = call_read_strings(reply, members, ELEMENTSOF(members));
         if (r < 0)
                 return r;
-        /* A volume that can never be mounted as it is, whoever uses it. */
+        /* Nobody can ever mount a volume with such options. */
         if (name && failure_is_of_caller(failure_kind_from_string(name)) && !streq(name, "InvalidTarget"))
                 return refuse_call_as(name, message, f);
         return 0;
@@ -149,7 +149,7 @@ static int look_at_holders(sd_bus *bus, const char *path, const char *target, bo
         int r;
 
         r = sd_bus_get_property(bus, BUS_NAME, path, VOLUME_INTERFACE, "Holders", &error, &holders, "aa{sv}");
-        /* Nobody holds the volume any more if it has gone meanwhile. */
+        /* A volume that was removed meanwhile has no holders. */
         if (sd_bus_error_has_name(&error, SD_BUS_ERROR_UNKNOWN_OBJECT)) {
                 *ret_mounted = false;
                 return 0;
@@ -168,7 +168,7 @@ static int look_at_holders(sd_bus *bus, const char *path, const char *target, bo
                         return r;
                 if (r == 0)
                         break;
-                /* A volume that is still being mounted at the target has a holder, too. */
+                /* A volume that is still being mounted at the target also has a holder. */
                 mounted = mounted || (streq(at, target) && streq(state, "mounted"));
         }
         *ret_mounted = mounted;

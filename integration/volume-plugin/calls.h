@@ -5,11 +5,11 @@
 
 #include "volume-plugin/records.h"
 
-/* Calls of selvold's methods. Each has a connection of its own, waits so long for the answer, and returns
- * 0, a negative errno, or a positive FailureKind with what selvold or the bus said. A call that was given
- * up goes on in selvold, and is joined by the next one. */
+/* Calls of selvold's methods. Each opens a connection of its own, waits timeout_usec for the reply, and
+ * returns 0, a negative errno, or a positive FailureKind with the message of selvold or the bus. After a
+ * time-out, selvold goes on with the job, and the next call joins it. */
 
-/* Whether selvold would take the request. That somebody else is in the way is no mistake of it. */
+/* Checks that selvold would accept the request. A conflict with another user of the volume is no failure. */
 int call_plan(const VolumeOptions *o, const char *target, uint64_t timeout_usec, Failure *f) _warn_unused_;
 int call_mount(const VolumeOptions *o, const char *target, uint64_t timeout_usec, Failure *f) _warn_unused_;
 int call_unmount(const char *target, uint64_t timeout_usec, Failure *f) _warn_unused_;

@@ -14,7 +14,7 @@
 
 #include "selvol-config.h"
 
-/* podman waits five seconds, if nothing else is configured. */
+/* podman waits five seconds by default. */
 #define TIMEOUT_DEFAULT_USEC (4 * USEC_PER_SEC)
 
 typedef struct Arguments {
@@ -72,7 +72,7 @@ static int take_plugin_socket(void) {
                 return log_error_errno(
                         -EINVAL,
                         "There is not exactly one listening Unix socket: start selvol-volume-plugin.socket, which has one.");
-        /* A client may have gone before it is accepted. */
+        /* accept(2) must not wait: a client may have gone already. */
         if (fcntl(SD_LISTEN_FDS_START, F_SETFL, O_NONBLOCK) < 0)
                 return log_error_errno(-errno, "Failed to set up the socket: %m");
         return SD_LISTEN_FDS_START;

@@ -11,7 +11,7 @@
 
 enum { CONNECTIONS_MAX = 128, CONNECTION_SEC = 10, CONNECTION_MEMORY = 16384, BODY_MAX = 65536 };
 
-/* As much of a request as a client has sent; beyond BODY_MAX it is only counted. */
+/* The part of a request that the client has sent so far; beyond BODY_MAX the bytes are only counted. */
 typedef struct Body {
         size_t size;
         char text[BODY_MAX];
@@ -19,11 +19,11 @@ typedef struct Body {
 
 typedef struct Request {
         const Plugin *plugin;
-        const char *name; /* "" where none is needed */
+        const char *name; /* "" for methods without a volume */
         const json_t *options;
 } Request;
 
-/* Takes the answer over; NULL: there was no memory for it. */
+/* Takes the answer over. Returns 0, or -ENOMEM if answer is NULL. */
 static int give_answer(json_t *answer, json_t **ret) {
         *ret = answer;
         return answer ? 0 : -ENOMEM;
@@ -119,8 +119,8 @@ static int give_refusal(int status, const char *message, char **ret) {
         return status;
 }
 
-/* The members that are of use; further ones are ignored, such as ID: podman counts the containers of a
- * volume itself. */
+/* Reads the members that the plugin uses. Ignores others, such as ID: podman itself counts the containers of
+ * a volume. */
 static int read_plugin_request(const json_t *body, Request *q, char **ret) {
         const json_t *name = json_object_get(body, "Name"), *options = json_object_get(body, "Opts");
 
@@ -135,8 +135,8 @@ static int read_plugin_request(const json_t *body, Request *q, char **ret) {
         return 0;
 }
 
-/* The protocol for volume plugins, which podman and Docker share: a URL and a JSON object, to which the
- * answer is another one. Returns the status of HTTP, or a negative errno. */
+/* Answers a request of the protocol for volume plugins, which podman and Docker share: the request is a URL
+ * and a JSON object, the answer another object. Returns the HTTP status, or a negative errno. */
 static int answer_method(const struct Method *method, const Plugin *p, const Body *body, char **ret) {
         _cleanup_json_ json_t *root = NULL, *none = json_object(), *answer = NULL;
         Request q = { .plugin = p, .name = "" };
@@ -184,7 +184,7 @@ static enum MHD_Result queue_answer(struct MHD_Connection *c, unsigned status, c
                 free(text);
                 return MHD_NO;
         }
-        /* Whoever stays connected keeps a place that others may need. */
+        /* A client that stays connected keeps a place that others may need. */
         if (MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close") == MHD_YES &&
             MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, PROTOCOL_TYPE) == MHD_YES)
                 result = MHD_queue_response(c, status, response);
@@ -196,7 +196,7 @@ static enum MHD_Result queue_refusal(struct MHD_Connection *c, unsigned status, 
         return queue_answer(c, status, format_refusal(message));
 }
 
-/* The socket's mode is not all that keeps others away: it may have been passed on. */
+/* The mode of the socket is not the only protection: a process may have passed the socket on. */
 static bool is_peer_trusted(struct MHD_Connection *c) {
         const union MHD_ConnectionInfo *info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
         struct ucred peer;
@@ -210,7 +210,7 @@ static enum MHD_Result answer_request(struct MHD_Connection *c, const Plugin *p,
         char *text = NULL;
         int r;
 
-        /* The time-out is for clients that do nothing; this one waits. */
+        /* The time-out is for idle clients; this one waits for its answer. */
         if (MHD_set_connection_option(c, MHD_CONNECTION_OPTION_TIMEOUT, 0U) != MHD_YES)
                 return MHD_NO;
         r = answer_url(p, url, body, &text);

@@ -3,7 +3,7 @@
 
 #include "volume-plugin/volumes.h"
 
-/* Answers requests on a listening Unix socket, each connection in a thread of its own, as an answer may take
- * as long as selvold needs. Only processes of the plugin's own user are answered. Returns only if it can't
- * begin: -EIO. */
+/* Answers requests on a listening Unix socket, and only to processes of the plugin's own user. Each
+ * connection has a thread of its own, because an answer takes as long as selvold's reply. Returns only if it
+ * can't start: -EIO. */
 int server_run(int fd, const Plugin *p) _warn_unused_;

@@ -41,7 +41,8 @@ int record_list(int directory, json_t **ret) {
         return 0;
 }
 
-/* A file without a name, which is written first and gets one then: a name that is taken is not taken over. */
+/* Writes a file without a name, and returns its descriptor. The file gets its name when it is complete, and
+ * only if no other file has that name. */
 static int write_nameless(int directory, const char *text, size_t size) {
         _cleanup_close_ int fd = openat(directory, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
 
@@ -142,7 +143,7 @@ static int read_volume_option(const char *key, const json_t *value, VolumeOption
                 o->volume = text;
                 return 0;
         }
-        /* podman's own option for what mount(8) calls so; it takes timeout= and the like out of it. */
+        /* podman uses this name for mount(8)'s -o; it removes timeout= and the like from the value. */
         id = streq(key, "o") ? OPTION_MOUNT_OPTIONS : option_find(key, METHOD_MOUNT);
         if (id == REQUEST_OPTIONS)
                 return failure_set_about(
@@ -162,8 +163,7 @@ static bool is_named(const OptionValue *v) {
         return v->set && !isempty(v->string);
 }
 
-/* podman relabels no volume of a plugin's by itself, so selvold does where a context mount is not possible.
- */
+/* podman itself relabels no volume of a plugin, so selvold does if a context mount is impossible. */
 static int set_podman_defaults(const char *name, VolumeOptions *o, Failure *f) {
         OptionValue *relabel_by = &o->values[OPTION_RELABEL_BY], *holder = &o->values[OPTION_HOLDER];
 
@@ -171,7 +171,7 @@ static int set_podman_defaults(const char *name, VolumeOptions *o, Failure *f) {
                 return failure_set(
                         f, FAILURE_INVALID_OPTION,
                         "Pass --opt source=SOURCE: a device in /dev, an image, or what else 'selvolctl mount' takes.");
-        /* Nobody else knows the label if it is selvold that has to relabel. */
+        /* If selvold has to relabel, only the caller can know the label. */
         if (!is_named(&o->values[OPTION_SELINUX_LEVEL]) && !is_named(&o->values[OPTION_SELINUX_CONTEXT]) &&
             (!relabel_by->set || streq(relabel_by->string, "service")))
                 return failure_set(

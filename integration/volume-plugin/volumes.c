@@ -34,7 +34,7 @@ static char *target_of(const Plugin *p, const char *name) {
         return strdup_printf("%s/%s", p->targets_path, name);
 }
 
-/* The record of a volume, and where it is mounted. */
+/* Reads the record of a volume, and finds its target. */
 static int read_plugin_volume(const Plugin *p, const char *name, char **ret_target, json_t **ret_options,
                               Failure *f) {
         _cleanup_free_ char *target = target_of(p, name);
@@ -49,7 +49,8 @@ static int read_plugin_volume(const Plugin *p, const char *name, char **ret_targ
         return 0;
 }
 
-/* That the same volume is there is success. -ENOENT: there is none. */
+/* Returns 0 if the same volume exists already, -ENOENT if there is none, another negative errno or a
+ * FailureKind. */
 static int compare_record(const Plugin *p, const char *name, const json_t *options, Failure *f) {
         _cleanup_json_ json_t *present = NULL;
         int r;
@@ -65,7 +66,7 @@ static int compare_record(const Plugin *p, const char *name, const json_t *optio
                 name);
 }
 
-/* A directory to mount on; *ret_made: there was none. */
+/* Makes the directory to mount on; sets *ret_made if it did not exist. */
 static int make_target(const Plugin *p, const char *name, bool *ret_made, Failure *f) {
         if (mkdirat(p->targets, name, 0700) >= 0)
                 *ret_made = true;
@@ -75,7 +76,7 @@ static int make_target(const Plugin *p, const char *name, bool *ret_made, Failur
         return 0;
 }
 
-/* Only what selvold would mount there is recorded. */
+/* Records the volume only if selvold would mount it. */
 static int plan_and_record(const Plugin *p, const char *name, const json_t *options, const char *target, Failure *f) {
         _cleanup_options_ VolumeOptions o = { 0 };
         int r;
