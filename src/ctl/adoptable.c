@@ -5,11 +5,11 @@
 #include "ctl/adoptable.h"
 #include "ctl/answer.h"
 
-/* From the last component: what is above "pods" can be anything. */
+/* Positions counted from the last component, because kubelet's directory can be anything. */
 enum { VOLUME_BACK = 1, PLUGIN_BACK, VOLUMES_BACK, POD_BACK, PODS_BACK };
 
 /* Reads the pod and the volume from a path in which kubelet mounts volumes: pods/POD/volumes/PLUGIN/VOLUME,
- * of CSI drivers with "mount" beneath. Returns 1 and both, 0 if it is no such path, or -ENOMEM. */
+ * with "mount" beneath for CSI drivers. Returns 1 and both, 0 for any other path, or -ENOMEM. */
 static int kubelet_path_parse(const char *path, char **ret_volume, char **ret_pod) {
         _cleanup_free_ char *volume = NULL, *pod = NULL;
         _cleanup_strv_ char **parts = NULL;
@@ -33,7 +33,7 @@ static int kubelet_path_parse(const char *path, char **ret_volume, char **ret_po
         return 1;
 }
 
-/* The value of context=, without the quotes; NULL: there is none. */
+/* Finds the value of context=, without the quotes; NULL if there is none. */
 static int find_context(const Mount *m, char **ret) {
         _cleanup_free_ char *text = strdup(m->fs_options);
         _cleanup_strv_ char **options = NULL;
@@ -64,8 +64,8 @@ static int skip_mount(json_t *skipped, const Mount *m, const char *text) {
                        : 0;
 }
 
-/* Two devices can have one id, as inline volumes of pods have: nobody knows which of them the id stands for.
- * */
+/* Whether a mount with the same volume id has another source, as inline volumes of pods may have: then the id
+ * does not identify a device. */
 static bool has_other_source(const json_t *found, const char *volume, const char *source) {
         const json_t *other;
         size_t i;

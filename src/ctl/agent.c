@@ -39,8 +39,7 @@ pid_t agent_start(void) {
         if (pid == 0)
                 agent_exec(writing);
 
-        /* It closes its end once it has registered, or fails to start; either way there is nothing more to
-         * wait for. */
+        /* The agent closes its end when it has registered or has failed to start; both end the wait. */
         writing = fd_close(writing);
         (void) poll(&(struct pollfd){ .fd = reading, .events = POLLHUP }, 1, READY_TIMEOUT_MSEC);
         return pid;
@@ -49,7 +48,7 @@ pid_t agent_start(void) {
 void agent_stop(pid_t pid) {
         if (pid <= 0)
                 return;
-        /* SIGCONT, as it may have been stopped for touching the terminal. */
+        /* SIGCONT, because the terminal may have stopped the agent. */
         (void) kill(pid, SIGTERM);
         (void) kill(pid, SIGCONT);
         (void) waitpid(pid, NULL, 0);

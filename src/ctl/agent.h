@@ -6,8 +6,8 @@
 #include "basic/cleanup.h"
 
 /* Starts polkit's agent for terminals, so that polkit can ask for a password. Does nothing without a
- * terminal, for root, and where there is no pkttyagent: then a session's own agent may answer. Returns its
- * pid or 0. */
+ * terminal, for root, and without pkttyagent: then a session's own agent may answer polkit. Returns the pid
+ * of the agent or 0. */
 pid_t agent_start(void);
 void agent_stop(pid_t pid);
 

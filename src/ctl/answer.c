@@ -5,7 +5,7 @@
 
 enum { MEMBERS = 2 };
 
-/* The arrays of structs, and the names of their members. */
+/* The arrays of structs, and the names for the members of a struct. */
 static const struct {
         const char *key;
         const char *members[MEMBERS];
@@ -104,7 +104,7 @@ static int read_entry(sd_bus_message *m, json_t *object) {
         r = sd_bus_message_read_basic(m, contents[0], &key);
         if (r < 0)
                 return r;
-        /* Names are selvold's, and are printed as they are. */
+        /* selvold chooses the names, and selvolctl prints them unescaped. */
         if (!text_is_clean(key))
                 return -EBADMSG;
         r = answer_read(m, &value);

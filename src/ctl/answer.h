@@ -6,23 +6,23 @@
 
 #include "basic/cleanup.h"
 
-/* selvold's answers as JSON: --json prints them as they are, and all other output is made from them. Names
- * and values are those of D-Bus, but a job's object is its number, "/", which means no object, is null, and
- * the structs of some arrays are objects. */
+/* selvold's replies as JSON: --json prints them unchanged, and selvolctl makes all other output from them.
+ * Names and values are those of D-Bus, but the path of a job becomes its number, "/" (no object) becomes
+ * null, and the structs of some arrays become objects. */
 
 #define _cleanup_json_ _cleanup_(json_decrefp)
 
 /* Reads the next value of a message, of any type. Returns 0 or a negative errno. */
 int answer_read(sd_bus_message *m, json_t **ret) _warn_unused_;
 
-/* Reads the next value and makes it the member key of an object; without a key it is an a{sv}, whose members
- * are added. The structs of arrays become objects. Returns 0 or a negative errno. */
+/* Reads the next value and makes it the member key of an object; key NULL: the value is an a{sv}, and its
+ * members are added. Structs in arrays become objects. Returns 0 or a negative errno. */
 int answer_add(json_t *object, const char *key, sd_bus_message *m) _warn_unused_;
 
-/* A member that is a string; "" if there is none. Belongs to the object. */
+/* Returns a string member; "" if there is none. The object owns the string. */
 const char *answer_string(const json_t *object, const char *key);
-/* A member that is a number; 0 if there is none. */
+/* Returns a number member; 0 if there is none. */
 uint64_t answer_number(const json_t *object, const char *key);
 
-/* The number of a job by the path of its object; 0 for any other path. */
+/* Returns the number of a job from the path of its object; 0 for any other path. */
 uint64_t job_number(const char *path);

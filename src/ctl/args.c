@@ -6,7 +6,7 @@
 #include "ctl/suggest.h"
 #include "ctl/terminal.h"
 
-/* getopt_long() returns this for a long option, plus its place in the list of all. */
+/* For a long option, getopt_long() returns this plus the index of the option. */
 enum { LONG_OPTION = 0x100 };
 
 static int refuse_value(const Option *o, const char *value) {
@@ -28,7 +28,7 @@ static int read_request_option(Args *a, size_t i, const char *value) {
 static int read_switch(Args *a, size_t i, const char *value) {
         Option o = option_get(i);
 
-        /* The last one of these two counts. */
+        /* The last one of these two options counts. */
         if (o.bit == SWITCH_ASK_PASSWORD || o.bit == SWITCH_NO_ASK_PASSWORD)
                 a->switches &= ~(unsigned int) (SWITCH_ASK_PASSWORD | SWITCH_NO_ASK_PASSWORD);
         a->switches |= o.bit;
@@ -50,7 +50,7 @@ static int read_option(Args *a, int c, const char *value) {
         return i < REQUEST_OPTIONS ? read_request_option(a, i, value) : read_switch(a, i, value);
 }
 
-/* An option that getopt_long() doesn't know, or knows several of that begin so. */
+/* Reports an option that getopt_long() does not know, or an ambiguous beginning of several. */
 static int refuse_unknown(const char *argument) {
         _cleanup_free_ char *name = strndup(argument + strlen("--"), strcspn(argument + strlen("--"), "="));
         Suggestion s = { 0 };
@@ -64,7 +64,7 @@ static int refuse_unknown(const char *argument) {
         return report_usage("Unknown option '--%s'. See 'selvolctl --help'.", name);
 }
 
-/* c and optopt are getopt_long()'s. */
+/* c and optopt are those of getopt_long(). */
 static int refuse_option(int c, const char *argument) {
         Option o;
 
@@ -101,7 +101,7 @@ int args_parse(int argc, char **argv, Args *ret) {
         }
 
         opterr = 0;
-        optind = 0; /* GNU: also forget the position within an argument */
+        optind = 0; /* GNU: also reset the position within an argument */
         while ((c = getopt_long(argc, argv, letters, long_options, NULL)) >= 0) {
                 r = c == '?' || c == ':' ? refuse_option(c, argv[optind - 1]) : read_option(&a, c, optarg);
                 if (r != 0)

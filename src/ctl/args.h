@@ -7,7 +7,7 @@
 #include "ctl/option.h"
 
 typedef struct Args {
-        const char *verb; /* as it was typed; NULL: none */
+        const char *verb; /* as typed; NULL: none */
         char **operands;
         int n_operands;
         OptionValue values[REQUEST_OPTIONS];
@@ -16,8 +16,8 @@ typedef struct Args {
         unsigned long long lines;
 } Args;
 
-/* Reads the command line. Returns 0, EXIT_USAGE after saying what is wrong, or -ENOMEM. operands belong to
- * argv. */
+/* Reads the command line. Returns 0, EXIT_USAGE after an error message, or -ENOMEM. argv owns the
+ * operands. */
 int args_parse(int argc, char **argv, Args *ret) _warn_unused_;
 void args_done(Args *a);
 
@@ -25,5 +25,5 @@ static inline bool args_have(const Args *a, Switch s) {
         return a->switches & s;
 }
 
-/* Whether the option was given. */
+/* Whether option i is on the command line. */
 bool args_have_option(const Args *a, size_t i);

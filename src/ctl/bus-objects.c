@@ -3,8 +3,8 @@
 #include "basic/string-util.h"
 #include "ctl/bus-objects.h"
 
-/* Properties are always there: without a value they are "", no object, no group, or a time or an estimate of
- * 0. */
+/* Whether a property has no value. D-Bus has no unset properties: selvold then sends "", the path of no
+ * object, no group, or 0 for a time or an estimate. */
 static bool property_is_unset(const char *name, const json_t *value) {
         if (streq(name, "DiskGroup"))
                 return json_integer_value(value) == GID_NONE;

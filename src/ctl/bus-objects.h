@@ -4,25 +4,25 @@
 #include "ctl/answer.h"
 #include "ctl/bus.h"
 
-/* selvold's objects by their properties, without those that have nothing to say. Return as bus_call() does.
- * */
+/* selvold's objects as their properties; unset properties are null. Functions return the same as
+ * bus_call_method(). */
 
-/* The path of a volume, by its id, or by a target, which begins with '/' as no id does. */
+/* Finds the path of a volume by its id or by a target. A target begins with '/', an id never does. */
 int volume_find(sd_bus *bus, const char *name, char **ret) _warn_unused_;
 
-/* Makes the properties that have no value, or that selvold does not know, null. Returns 0 or -ENOMEM. */
+/* Sets the properties without a value to null. Returns 0 or -ENOMEM. */
 int object_clear_unset(json_t *properties) _warn_unused_;
 
-/* The object at a path. */
+/* Reads the object at a path. */
 int object_get(sd_bus *bus, const char *path, const char *interface, const char *subject, json_t **ret) _warn_unused_;
 
-/* All there are, by their paths, with their interfaces: as they are, with what has nothing to say. */
+/* Reads all objects by path, with their interfaces; keeps unset properties as they are. */
 int objects_read(sd_bus *bus, json_t **ret) _warn_unused_;
 
-/* Those of the objects that have the interface, as an array ordered by Id. Returns 0 or -ENOMEM. */
+/* Selects the objects that have the interface, as an array ordered by Id. Returns 0 or -ENOMEM. */
 int objects_select(json_t *objects, const char *interface, json_t **ret) _warn_unused_;
-/* All that have the interface, likewise. */
+/* Reads all objects that have the interface, as an array ordered by Id. */
 int objects_get(sd_bus *bus, const char *interface, json_t **ret) _warn_unused_;
 
-/* All volumes, and all their holders in one array. */
+/* Reads all volumes, and all their holders in one array. */
 int volumes_get(sd_bus *bus, json_t **ret, json_t **ret_holders) _warn_unused_;

@@ -6,13 +6,13 @@
 #include "ctl/print.h"
 #include "ctl/terminal.h"
 
-/* For calls that are answered at once, unless polkit asks a person for a password. */
+/* For calls with an immediate reply, unless polkit asks a person for a password. */
 #define CALL_TIMEOUT_USEC (5 * 60 * USEC_PER_SEC)
 
-/* How errors are printed, for as long as the program runs. */
+/* The options for printing errors; set once for the run of the program. */
 static const Args *output = &(const Args){ 0 };
 
-/* With --json it is an object, too, so that a script can tell errors apart by their names. */
+/* With --json an error is an object, so that a script can tell errors apart by name. */
 static int print_json_error(const Args *a, const char *subject, const char *error_name, const char *text) {
         const char *name = startswith(error_name, ERROR_PREFIX);
         _cleanup_json_ json_t *object = json_pack("{s:s*, s:s, s:s}", "Subject", subject, "ErrorName",

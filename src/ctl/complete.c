@@ -6,16 +6,16 @@
 #include "ctl/complete.h"
 #include "ctl/verb-table.h"
 
-/* Nobody waits longer for a completion. */
+/* A person does not wait longer for a completion. */
 #define CALL_TIMEOUT_USEC (2 * USEC_PER_SEC)
 
-/* The words before the one that is completed. */
+/* The position of the last word, which is the one to complete. */
 typedef struct Position {
-        const Verb *verb; /* NULL: it is this word */
-        bool unknown;     /* the verb */
-        int operand;      /* which one of the verb's this word is */
+        const Verb *verb; /* NULL: the word is the verb */
+        bool unknown;     /* the verb does not exist */
+        int operand;      /* the index of the word among the verb's operands */
         bool no_options;  /* "--" came before it */
-        bool is_value;    /* of the option */
+        bool is_value;    /* the word is the value of option */
         Option option;
         const char *word;
 } Position;
@@ -24,7 +24,7 @@ static bool needs_value(const Option *o) {
         return o->argument && !o->may_omit;
 }
 
-/* By "--name", which may have a value behind it, or by "-l". Returns whether there is one. */
+/* Finds an option by "--name", perhaps with a value, or by "-l". Returns whether there is one. */
 static bool find_option(const char *word, Option *ret) {
         const char *name = startswith(word, "--");
 
@@ -62,7 +62,7 @@ static Position find_position(char **words, int n) {
         return p;
 }
 
-/* A word that is not clean can't be typed either. */
+/* Prints a word if it can complete the present one. A person can't type a word that is not clean. */
 static void offer_word(const Position *p, const char *prefix, const char *word, const char *suffix) {
         _cleanup_free_ char *whole = strdup_printf("%s%s", prefix, word);
 
@@ -82,7 +82,7 @@ static int offer_words(const Position *p, const char *prefix, const char *words)
         return 0;
 }
 
-/* All volumes and jobs; NULL if the service isn't there. */
+/* Reads all volumes and jobs; NULL if selvold does not run or reply. */
 static json_t *get_objects(void) {
         _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
         _cleanup_message_ sd_bus_message *call = NULL, *reply = NULL;
@@ -97,8 +97,8 @@ static json_t *get_objects(void) {
         return objects;
 }
 
-/* A driver's id of a volume may look like an option to selvolctl, or like the home of a user to the shell,
- * also after the "=" of a variable. */
+/* Whether selvolctl and the shell take a volume's id as typed: an id may look like an option, or like a
+ * user's home directory, even after the "=" of a variable. */
 static bool stays_as_typed(const Position *p, const char *id) {
         return (id[0] != '-' || p->no_options) && id[0] != '~' && !strstr(id, "=~") && !strstr(id, ":~");
 }
@@ -149,7 +149,7 @@ static void offer_kind(const Position *p, const char *kind) {
                 puts("/");
 }
 
-/* An operand as the usage has it: "VOLUME", "VOLUME|PATH", "[CONTEXT]" or "VOLUME|TARGET...". */
+/* Offers words for an operand of the usage: "VOLUME", "VOLUME|PATH", "[CONTEXT]" or "VOLUME|TARGET...". */
 static int offer_operand(const Position *p, const char *usage) {
         _cleanup_strv_ char **kinds = NULL;
         int r;
@@ -180,7 +180,7 @@ static int offer_operands(const Position *p) {
                 r = offer_operand(p, usages[p->operand]);
                 if (r < 0)
                         return r;
-                /* The first of "[VOLUME] TARGET" may be the second. */
+                /* The first word of "[VOLUME] TARGET" may be the second operand. */
                 return p->operand == 0 && usages[0][0] == '[' && n > 1 ? offer_operand(p, usages[1]) : 0;
         }
         return n > 0 && p->verb->max > n ? offer_operand(p, usages[n - 1]) : 0;

@@ -3,9 +3,9 @@
 
 #include "basic/cleanup.h"
 
-/* The completion of a shell calls "selvolctl __complete WORDS...". */
+/* A shell's completion calls "selvolctl __complete WORDS...". */
 
-/* Prints the words that the last word, which may be "", can become, each on a line; an option that needs a
- * value has "=" at its end. A line with nothing but "/" stands for the names of files. The service is asked
- * for volumes, targets and jobs, but not started for that. Returns 0 or a negative errno. */
+/* Prints the words that the last word, which may be "", can become, one on a line; an option that needs a
+ * value ends in "=". A line of only "/" stands for file names. Asks selvold for volumes, targets and jobs,
+ * but does not start it. Returns 0 or a negative errno. */
 int complete_print(char **words, int n) _warn_unused_;

@@ -41,7 +41,7 @@ static int read_newest(sd_bus *bus, NodeFacts *n) {
                 return r < 0 ? r : 0;
         take_newest(n, volumes, "LastVerifiedUSec");
         take_newest(n, holders, "SinceUSec");
-        /* Volumes may have been mounted since the clock was read. */
+        /* selvold may have recorded volumes after the first reading of the clock. */
         n->now_usec = now_realtime_usec();
         return 0;
 }

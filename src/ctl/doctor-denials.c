@@ -5,10 +5,10 @@
 #include "ctl/doctor.h"
 #include "ctl/journal.h"
 
-/* The latest of this boot; a caller that is denied calls again. */
+/* The latest records of this boot are enough, because a denied caller calls again. */
 enum { RECORDS_MAX = 1000 };
 
-/* The type in "NAME=user:role:type:level". Returns 0, -ENODATA or -ENOMEM. */
+/* Reads the type in "NAME=user:role:type:level". Returns 0, -ENODATA or -ENOMEM. */
 static int read_type(const char *record, const char *name, char **ret) {
         const char *context = strstr(record, name);
         char *type = NULL;
@@ -59,7 +59,7 @@ int facts_read_denials(NodeFacts *n) {
         _cleanup_(sd_journal_closep) sd_journal *journal = NULL;
         int r = 0;
 
-        /* A caller who may not read the journal, or a node without one, gets no finding. */
+        /* Without the right to read the journal, or without a journal, there is no finding. */
         if (journal_open(&journal) < 0 || add_matches(journal) < 0 || sd_journal_seek_tail(journal) < 0)
                 return 0;
         for (int i = 0; i < RECORDS_MAX && r == 0 && sd_journal_previous(journal) > 0; i++)

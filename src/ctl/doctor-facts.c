@@ -21,7 +21,7 @@
 #define SOCKET     "/run/selvol/worker"
 #define KUBELET    "/var/lib/kubelet"
 
-/* The first byte of a file that begins with a number; negative errno if it can't be read. */
+/* Reads the first byte of a file; a negative errno if that fails. */
 static int read_first(const char *path, char *ret) {
         _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
         ssize_t n;
@@ -42,8 +42,8 @@ static Truth path_exists(const char *path) {
         return truth_of_errno(stat(path, &st) < 0 ? errno : 0);
 }
 
-/* Whether the loaded policy has a type: it is asked about a context of it, which has a level only if the
- * policy knows levels. */
+/* Whether the loaded policy has a type: checks a context with the type, and with a level only if the policy
+ * has levels. */
 static Truth policy_has_type(const char *role, const char *type) {
         _cleanup_close_ int fd = open(SELINUX_FS "/context", O_RDWR | O_CLOEXEC);
         _cleanup_free_ char *context = NULL;
@@ -75,7 +75,7 @@ static void read_selinux(NodeFacts *n) {
         }
 }
 
-/* That which the path is on, as far as its name tells. */
+/* Finds the mount of a path, by its text alone. */
 static const Mount *find_mount(const MountTable *table, const char *path) {
         const Mount *found = NULL;
 
@@ -89,7 +89,7 @@ static const Mount *find_mount(const MountTable *table, const char *path) {
         return found;
 }
 
-/* Any look at a file there waits for a server or a process, for ever if that is gone. */
+/* Whether access to a file there waits for a server or a process, forever if that has gone. */
 static bool may_hang(const Mount *m) {
         static const char *const types[] = { "nfs", "cifs", "smb", "ceph", "fuse", "9p", "afs", "autofs", "gluster" };
 
@@ -128,7 +128,7 @@ static int read_root(const MountTable *table, const char *path, RootFacts *root)
         if (!root->path)
                 return -ENOMEM;
         if (m && may_hang(m)) {
-                root->exists = YES; /* it is not looked for */
+                root->exists = YES; /* not checked, because the check may hang */
                 return set_mount(m, root);
         }
         fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -15,7 +15,7 @@ enum { STORE_MIB_MIN = 64, METRICS_SEC_MAX = 60 };
 
 static const char ok[] = "ok", warning[] = "warning", problem[] = "problem", unknown[] = "unknown";
 
-/* The text is of format. */
+/* Appends a finding whose text is made from format. */
 static _printf_(5, 6) int add_finding(json_t *findings, const char *check, const char *state, const char *remedy,
                                       const char *format, ...) {
         _cleanup_free_ char *text = NULL;
@@ -164,7 +164,7 @@ static int judge_kernel(const NodeFacts *n, json_t *findings) {
         for (size_t i = 0; i < KERNEL_FEATURES; i++) {
                 int r;
 
-                /* Without the ids there is no statmount(2), and both came with the same version. */
+                /* A kernel without the ids has no statmount(2), because both came with Linux 6.8. */
                 if (n->kernel[i] || (i == KERNEL_STATMOUNT && !n->kernel[KERNEL_UNIQUE_MOUNT_IDS]))
                         continue;
                 missing++;
@@ -241,7 +241,7 @@ static int judge_polkit(const NodeFacts *n, json_t *findings) {
                 return add_finding(findings, "polkit", warning, "install selvol again",
                                    "selvol's actions are not installed for polkit: only root can call selvold.");
         if (n->polkit == UNKNOWN || n->polkit_actions == UNKNOWN)
-                return 0; /* no bus: that is a problem of its own */
+                return 0; /* without a bus, judge_bus() reports a problem */
         return add_finding(findings, "polkit", ok, NULL, "polkit knows selvol's actions.");
 }
 

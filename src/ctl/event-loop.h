@@ -6,9 +6,9 @@
 
 #include "basic/cleanup.h"
 
-/* An event loop that the bus is part of. SIGINT and SIGTERM call on_signal instead of ending the program.
- * Returns 0 or a negative errno. */
+/* Makes an event loop with the bus. SIGINT and SIGTERM call on_signal and do not end the program. Returns 0
+ * or a negative errno. */
 int loop_new(sd_bus *bus, sd_event_signal_handler_t on_signal, void *userdata, sd_event **ret) _warn_unused_;
 
-/* Takes the bus out of it; event may be NULL. */
+/* Detaches the bus and frees the loop; event may be NULL. */
 void loop_free(sd_bus *bus, sd_event *event);

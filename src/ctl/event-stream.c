@@ -9,7 +9,7 @@
 
 enum { ARGUMENTS_MAX = 5 };
 
-/* The manager's signals, and what their arguments are called; "": of no interest. */
+/* The manager's signals, and the names of their arguments; "": ignored. */
 static const struct {
         const char *signal;
         const char *arguments[ARGUMENTS_MAX];
@@ -23,14 +23,14 @@ static const struct {
         { "MountChanged", { "Volume", "Target", "Text" } },
 };
 
-/* Takes the members over. */
+/* Takes members over. */
 static int emit_event(const EventStream *w, const char *event, json_t *members) {
         _cleanup_json_ json_t *owned = members;
 
         return owned ? w->handler(w, event, owned) : -ENOMEM;
 }
 
-/* --- what is known --- */
+/* --- known objects --- */
 
 static int remember_object(EventStream *w, const char *path, const json_t *interfaces) {
         json_t *properties = json_object_get(interfaces, job_number(path) > 0 ? JOB_INTERFACE : VOLUME_INTERFACE);
@@ -66,7 +66,7 @@ static int learn_objects(EventStream *w) {
         return r != 0 ? r : remember_all(w, objects);
 }
 
-/* Without an answer, what is known is what signals tell. */
+/* If the call fails, only signals add known objects. */
 static int on_learned(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
         _cleanup_json_ json_t *objects = NULL;
         EventStream *w = userdata;
@@ -81,8 +81,8 @@ static int on_learned(sd_bus_message *reply, void *userdata, sd_bus_error *error
         return 0;
 }
 
-/* While signals are waited for nothing else may be, and a service that has ended again is not started for
- * this. */
+/* Reads the objects asynchronously, because a blocking call would hold up signals. Does not start a service
+ * that has ended again. */
 static int learn_later(EventStream *w) {
         _cleanup_message_ sd_bus_message *call = NULL;
         int r;
@@ -110,7 +110,7 @@ static int add_argument(json_t *members, const char *name, sd_bus_message *messa
         return json_object_set(members, name, value) < 0 ? -ENOMEM : 0;
 }
 
-/* JobNew has the number only. */
+/* Adds properties of the job: JobNew has only the job's path. */
 static int add_job(const EventStream *w, sd_bus_message *message, json_t *members) {
         static const char *const keys[] = { "Operation", "Volume", "Target", "Holder", "Context" };
         const char *path;
@@ -166,14 +166,14 @@ static int on_object_signal(EventStream *w, sd_bus_message *message) {
                 (void) json_object_del(w->known, path);
         if (!id)
                 return 0;
-        /* Jobs have JobNew and JobRemoved. */
+        /* JobNew and JobRemoved report jobs. */
         if (job_number(path) > 0)
                 return emit_event(w, EVENT_NO_NEWS, json_object());
         return emit_event(w, added ? "VolumeAdded" : "VolumeRemoved", json_pack("{s:O}", "Volume", id));
 }
 
-/* Leaves what has another value than before; of a job, whose progress changes all the time, its state.
- * Remembers it. */
+/* Updates before, and keeps in changed only the values that differ; for a job, whose progress changes all the
+ * time, only its state. */
 static int take_changes(json_t *before, bool job, json_t *changed) {
         json_t *value;
         const char *key;

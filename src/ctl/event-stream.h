@@ -8,30 +8,29 @@
 #include "ctl/answer.h"
 #include "ctl/bus.h"
 
-/* Follows selvold's volumes and jobs until SIGINT or SIGTERM. Does not start the service. */
+/* Follows selvold's volumes and jobs until SIGINT or SIGTERM. Does not start selvold. */
 
-/* A change that is no news: a job has come further, or its object has come or gone. */
+/* A change that needs no report: progress of a job, or a new or removed object of a job. */
 #define EVENT_NO_NEWS ""
 
 typedef struct EventStream EventStream;
 
-/* Is called with what has happened and what there is to say of it, once it is known. Returns 0, or what ends
- * the watch. */
+/* Called for each event with its known members. Returns 0, or the result that ends the stream. */
 typedef int (*EventHandler)(const EventStream *w, const char *event, json_t *members);
 
 struct EventStream {
         sd_bus *bus;
         sd_event *event;
         json_t *known; /* the properties of each object, by its path */
-        bool running;  /* selvold */
+        bool running;  /* selvold runs */
         EventHandler handler;
         void *userdata;
         bool interrupted;
-        int result; /* an exit code or a negative errno that ends it */
+        int result; /* an exit code or a negative errno that ends the stream */
 };
 
-/* Reads what is known now. Returns 0, an exit code, or a negative errno. */
+/* Starts the stream and reads the present objects. Returns 0, an exit code, or a negative errno. */
 int event_stream_begin(EventStream *w, sd_bus *bus, EventHandler handler, void *userdata) _warn_unused_;
-/* Returns 0 if it was interrupted, an exit code, or a negative errno. */
+/* Runs the stream. Returns 0 after a signal, an exit code, or a negative errno. */
 int event_stream_run(EventStream *w) _warn_unused_;
 void event_stream_done(EventStream *w);

@@ -3,16 +3,16 @@
 
 #include "basic/cleanup.h"
 
-/* The exit codes, documented in selvolctl(1); 0 is success and 1 any failure without one of its own. */
+/* The exit codes, documented in selvolctl(1); 0 is success, and 1 a failure without its own code. */
 enum {
-        EXIT_USAGE = 2,    /* the call is wrong, whoever found that */
-        EXIT_CONFLICT = 3, /* somebody else is in the way: the same call may succeed later */
+        EXIT_USAGE = 2,    /* wrong usage, found by selvolctl or by selvold */
+        EXIT_CONFLICT = 3, /* a conflict: the same call may succeed later */
         EXIT_DENIED = 4,
-        EXIT_MISMATCH = 5, /* verify: the label or the group is not the one expected */
+        EXIT_MISMATCH = 5, /* verify: the label or the group is not the expected one */
         EXIT_TIMEOUT = 6,
-        EXIT_REFUSED = 7,  /* and will be until something is changed */
-        EXIT_SIGNAL = 128, /* plus its number: ended by a signal, which main() raises again */
+        EXIT_REFUSED = 7,  /* the same call fails again until something is changed */
+        EXIT_SIGNAL = 128, /* plus the number of the signal; main() raises that again */
 };
 
-/* The exit code for a D-Bus error, or for one of selvold's by the last part of its name. */
+/* Returns the exit code for a D-Bus error, or for one of selvold's errors by the last part of its name. */
 int exit_code_of(const char *error_name) _pure_;

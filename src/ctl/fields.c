@@ -7,11 +7,11 @@
 
 typedef enum FieldForm {
         FORM_PLAIN,
-        FORM_TEXT,     /* a sentence of selvold's */
-        FORM_ESCAPED,  /* a string in which selvold has escaped what came from outside */
+        FORM_TEXT,     /* a sentence from selvold */
+        FORM_ESCAPED,  /* a string in which selvold has escaped parts from outside */
         FORM_TIME,     /* µs since the epoch */
         FORM_DURATION, /* µs */
-        FORM_COUNT,    /* of an array */
+        FORM_COUNT,    /* the number of an array's elements */
 } FieldForm;
 
 typedef struct FieldStyle {

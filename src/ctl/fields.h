@@ -7,21 +7,22 @@
 
 #include "basic/cleanup.h"
 
-/* How people see what selvold answers: a label and a form for each key, whichever verb prints it. */
+/* The output of selvold's replies for people: a label and a form for each key, the same for all verbs. */
 
-/* The label of a key, or the key itself. */
+/* Returns the label of a key, or the key itself. */
 const char *field_label(const char *key);
 
-/* Whether there is anything to show of a value: not of "" or an empty list. */
+/* Whether a value has text to show: "" and an empty list have none. */
 bool field_has_text(const char *key, const json_t *value);
 
-/* Whether its values are long by nature, so that a table may have to shorten them. */
+/* Whether values of the key are often long, so that a table may shorten them. */
 bool field_is_long(const char *key);
-/* Whether they are sentences, of which the beginning says most; of a path or a context that is the end. */
+/* Whether values of the key are sentences: a table keeps the beginning of a sentence, but the end of a path
+ * or context. */
 bool field_is_sentence(const char *key);
 
-/* The value as text that is safe to print. NULL on lack of memory. */
+/* Formats a value as text that is safe to print. NULL on lack of memory. */
 char *field_format(const char *key, const json_t *value) _warn_unused_;
 
-/* The color for a value that needs attention, given as text; NULL for all others. */
+/* Returns the color for a value that needs attention, by its text; NULL for all others. */
 const char *field_color(const char *key, const char *text);

@@ -5,8 +5,7 @@
 #include "basic/string-util.h"
 #include "ctl/fit.h"
 
-/* Reads a character. Returns how many bytes it has, 0 at the end; *ret is how many columns it takes, 0 at the
- * end. */
+/* Reads a character. Returns its bytes, and sets *ret to its columns; both are 0 at the end. */
 static size_t next_character(const char *s, size_t *ret) {
         mbstate_t state = { 0 };
         wchar_t c;
@@ -18,7 +17,7 @@ static size_t next_character(const char *s, size_t *ret) {
                 *ret = 0;
                 return 0;
         }
-        if (n > MB_CUR_MAX) { /* no character of the locale */
+        if (n > MB_CUR_MAX) { /* invalid in the locale */
                 *ret = 1;
                 return 1;
         }

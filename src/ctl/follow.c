@@ -13,14 +13,14 @@
 
 enum { REDRAW_USEC = 250000, REDRAW_ACCURACY_USEC = 10000 };
 
-/* Where there is no terminal a line is printed now and then. Tests have less time. */
+/* The interval between lines of progress without a terminal. Tests set a shorter one. */
 static uint64_t report_interval(void) {
         unsigned long long usec;
 
         return parse_u64(strempty(getenv("SELVOL_REPORT_USEC")), &usec) >= 0 ? usec : 10 * USEC_PER_SEC;
 }
 
-/* Nobody who has pressed Control-C waits longer to be told the number of a job. */
+/* After Control-C, a person does not wait longer for the number of the job. */
 #define LOOK_TIMEOUT_USEC (2 * USEC_PER_SEC)
 
 #define MATCH_JOBS                                                             \
@@ -32,22 +32,21 @@ typedef struct Follow {
         sd_event *event;
         sd_event_source *timer;
         bool quiet, on_terminal;
-        const char *subject;   /* as people know it */
-        const char *operation; /* the job to look for; NULL: none, or it is known */
-        uint64_t job;          /* 0: not known yet */
-        char **asked;          /* the jobs that have been looked at */
+        const char *subject;   /* the name for messages */
+        const char *operation; /* of the job to look for; NULL: no job, or the job is known */
+        uint64_t job;          /* 0: unknown */
+        char **asked;          /* the jobs whose properties were read */
         sd_bus_slot *asking;
         JobProgress progress;
         ProgressLine line;                    /* on a terminal */
-        char reported[PROGRESS_LINE_MAX + 1]; /* elsewhere: what was said last */
+        char reported[PROGRESS_LINE_MAX + 1]; /* without a terminal: the last line */
         sd_bus_message *reply;
-        int signal_number; /* that ended it */
+        int signal_number; /* the signal that ended the wait; 0: none */
 } Follow;
 
 static void take_progress(Follow *f, const json_t *properties) {
         progress_update(&f->progress, properties);
-        /* A job that ends at once shows nothing: the line is first drawn when the clock ticks for the first
-         * time. */
+        /* The first line appears at the first tick of the timer, so a job that ends at once shows nothing. */
         if (sd_event_source_get_enabled(f->timer, NULL) == 0) {
                 (void) sd_event_source_set_time_relative(f->timer, f->on_terminal ? REDRAW_USEC : report_interval());
                 (void) sd_event_source_set_enabled(f->timer, SD_EVENT_ON);
@@ -60,7 +59,7 @@ static bool is_job_of(const Follow *f, const json_t *properties) {
                !streq(answer_string(properties, "State"), "ended");
 }
 
-/* All handlers ignore what they can't read: this is only a view. */
+/* Handlers ignore messages that they can't read, because they only show progress. */
 static int on_properties(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         _cleanup_json_ json_t *properties = NULL;
         Follow *f = userdata;
@@ -74,11 +73,11 @@ static int on_properties(sd_bus_message *m, void *userdata, sd_bus_error *error)
         return 0;
 }
 
-/* Asks whether this is the job of the call. No person is to be asked for a password for that. */
+/* Reads the properties of a job, to find the one of the call. polkit must not ask for a password for that. */
 static void ask_for_properties(Follow *f, const char *path) {
         _cleanup_message_ sd_bus_message *call = NULL;
 
-        /* One at a time: the others will change again. */
+        /* Reads one job at a time: the others will change again. */
         if (!f->operation || f->asking || strv_contains(f->asked, path) || strv_extend(&f->asked, path) < 0)
                 return;
         if (sd_bus_message_new_method_call(f->bus, &call, BUS_NAME, path, PROPERTIES_INTERFACE, "GetAll") < 0 ||
@@ -100,7 +99,7 @@ static int on_changed(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         return 0;
 }
 
-/* A line of its own, if there is something new to say. */
+/* Prints the progress as a new line, if it has changed. */
 static void report_progress(Follow *f) {
         char line[PROGRESS_LINE_MAX + 1];
         _cleanup_free_ char *text = NULL;
@@ -161,7 +160,7 @@ static int follow_prepare(Follow *f) {
         return sd_event_source_set_enabled(f->timer, SD_EVENT_OFF);
 }
 
-/* The job of the call, if nothing has been heard of it yet. */
+/* Looks for the job of the call, if no signal has told its number. */
 static void look_for_job(Follow *f) {
         _cleanup_message_ sd_bus_message *call = NULL, *reply = NULL;
         _cleanup_json_ json_t *objects = NULL;
@@ -203,13 +202,13 @@ static int follow_run(Follow *f, sd_bus_message *call, sd_bus_message **ret) {
         const sd_bus_error *error;
         int r;
 
-        /* Without signals there is only less to see. */
+        /* A failure only costs the view of the progress. */
         if (!f->quiet)
                 (void) sd_bus_add_match(f->bus, &match, MATCH_JOBS, on_changed, f);
         r = sd_bus_call_async(f->bus, &pending, call, on_reply, f, UINT64_MAX);
         if (r < 0)
                 return r;
-        /* Not sd_event_loop(): its end would close the bus. */
+        /* sd_event_loop() would close the bus at its end. */
         while (!f->reply && f->signal_number == 0) {
                 r = sd_event_run(f->event, UINT64_MAX);
                 if (r < 0)

@@ -3,15 +3,15 @@
 
 #include "ctl/bus.h"
 
-/* Calls that may take long. While one lasts standard error shows the progress, unless there is --quiet: on a
- * line of the terminal, or else with a message now and then. SIGINT and SIGTERM end only the waiting: a note
- * says that the work continues and how to end it, and EXIT_SIGNAL plus the signal's number is returned.
- * Otherwise they return as bus_call_method() does. */
+/* Calls that may take long. During a call, standard error shows the progress unless --quiet is set: on one
+ * line of a terminal, or otherwise as a message now and then. SIGINT and SIGTERM end only the wait: a note
+ * says that the job continues and how to cancel it, and the function returns EXIT_SIGNAL plus the signal's
+ * number. Otherwise functions return the same as bus_call_method(). */
 
-/* Waits for a job, by its object. The answer is Wait's. */
+/* Waits for a job, by the path of its object. *ret is the reply of Wait. */
 int follow_job(sd_bus *bus, const Args *a, const char *path, sd_bus_message **ret) _warn_unused_;
 
-/* Calls a method of the manager, with the options of the command line after the arguments. The call may
- * become a job of that operation on what the first operand names; NULL: there is no progress to show. */
+/* Calls a method of the manager, with the options of the command line after the arguments. operation: the job
+ * of the call has this operation, on the volume or path that is the first operand; NULL: show no progress. */
 int follow_request(sd_bus *bus, const Args *a, const char *operation, sd_bus_message **ret, const char *method,
                    const char *types, ...) _warn_unused_;

@@ -10,16 +10,16 @@
 /* A string from outside. */
 char *format_string(const char *s) _warn_unused_;
 
-/* A string in which selvold has escaped what came from outside already: as it is if it is clean. */
+/* A string in which selvold has escaped parts from outside: unchanged if it is clean. */
 char *format_escaped(const char *s) _warn_unused_;
 
-/* The text, which is escaped already, with all bytes beyond ASCII as \xNN. */
+/* An escaped text, with all bytes beyond ASCII as \xNN. */
 char *format_ascii(const char *s) _warn_unused_;
 
-/* A point in time since the epoch, in local time. */
+/* A time in µs since the epoch, as local time. */
 char *format_time(uint64_t usec) _warn_unused_;
 
-/* "250us", "40ms", "2.5s", from a minute on as below. */
+/* "250us", "40ms", "2.5s"; from a minute on like format_seconds(). */
 char *format_duration(uint64_t usec) _warn_unused_;
 
 /* The two largest units: "5s", "2min 5s", "1h 20min", "3d 4h". */

@@ -12,7 +12,7 @@ static const char *const headings[VERB_GROUPS] = {
         [GROUP_SERVICE] = "Other:",
 };
 
-/* In the column of all descriptions, after what takes so many columns. */
+/* Prints a description in the column of all descriptions; used: the columns before it. */
 static void print_description(int used, const char *description) {
         printf("%*s%s\n", used < HELP_INDENT ? HELP_INDENT - used : 1, "", description);
 }

@@ -3,5 +3,5 @@
 
 #include "ctl/verb-table.h"
 
-/* Prints the help of a verb, or of the program with its verbs if that is NULL. */
+/* Prints the help of a verb; NULL: of the program. */
 void help_print(const Verb *v);

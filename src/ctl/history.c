@@ -9,11 +9,10 @@
 
 #define RECENT_USEC (UINT64_C(3600) * USEC_PER_SEC)
 
-/* Anybody may log fields of selvol; this one is journald's. */
+/* Any process can log fields of selvol, but only journald sets this one. */
 #define MATCH_SERVICE "_SYSTEMD_UNIT=selvold.service"
 
-/* A mistake of the caller, of which nothing came, has the priority notice, all other failures have
- * warning. */
+/* A failure that is only the caller's mistake has the priority notice, every other failure warning. */
 #define PRIORITY_OF_MISTAKE "5"
 
 static int add_match(sd_journal *j, const char *field, const char *value) {
@@ -43,7 +42,8 @@ static int add_duration(json_t *entry, sd_journal *j) {
         return json_object_set_new(entry, "DurationUSec", json_integer((json_int_t) usec));
 }
 
-/* Returns 1 with the present record; 0 if it is of nothing that has ended; or a negative errno. */
+/* Returns 1 and the present record, 0 if the record is not about the end of an operation, or a negative
+ * errno. */
 static int read_entry(sd_journal *j, uint64_t usec, json_t **ret) {
         static const struct {
                 const char *member, *field;
@@ -64,7 +64,7 @@ static int read_entry(sd_journal *j, uint64_t usec, json_t **ret) {
                 return -ENOMEM;
         if (isempty(answer_string(entry, "Operation")) || isempty(answer_string(entry, "Result")))
                 return 0;
-        /* A verification of a path has that in the place of a volume. */
+        /* A verification of a path has the path in place of the volume. */
         if (answer_string(entry, "Volume")[0] == '/')
                 json_object_del(entry, "Volume");
         *ret = TAKE_PTR(entry);
@@ -75,7 +75,7 @@ bool history_has_failed(const json_t *entry) {
         return !streq(answer_string(entry, "Result"), "done");
 }
 
-/* Which job of which run of selvold the present record is of; NULL: of none. */
+/* Identifies the job of the present record, and the run of selvold; NULL: the record belongs to no job. */
 static int read_job(sd_journal *j, char **ret) {
         _cleanup_free_ char *run = NULL, *job = NULL;
 
@@ -92,7 +92,7 @@ static int append_text(json_t *entry, const json_t *other) {
         return text ? json_object_set_new(entry, "Text", json_string(text)) : -ENOMEM;
 }
 
-/* A mistake of the caller, and a verification that found nothing, are no event. */
+/* Whether the history leaves the record out: a caller's mistake, or a verification without a finding. */
 static int is_left_out(sd_journal *j, const json_t *entry) {
         _cleanup_free_ char *priority = NULL, *message = NULL;
 
@@ -109,8 +109,8 @@ typedef struct Query {
         size_t max;
 } Query;
 
-/* The latest first. The record of a job comes after those of what became of its files: the sentences of those
- * follow its own. */
+/* Reads records from the latest to the earliest. selvold logs the record of a job after those about its
+ * files: the function appends their sentences to the job's. */
 static int collect_records(sd_journal *j, const Query *q, json_t *found) {
         _cleanup_json_ json_t *last = NULL;
         _cleanup_free_ char *last_job = NULL;
@@ -210,7 +210,7 @@ const char *history_explain(int error) {
         }
 }
 
-/* "uid 0, :1.42": nobody has that name on the bus any more. */
+/* Cuts "uid 0, :1.42": the name on the bus is gone. */
 static char *format_caller(const json_t *entry) {
         const char *caller = answer_string(entry, "Caller");
         _cleanup_free_ char *user = strndup(caller, strcspn(caller, ","));

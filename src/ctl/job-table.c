@@ -8,7 +8,7 @@ static const char *const job_columns[] = {
         "Percent", "EntriesPerSecond", "RemainingUSec", "Result", "?Context",    NULL,
 };
 
-/* Members that follow from the properties. */
+/* Adds members that are calculated from the properties. */
 static int add_estimates(json_t *job) {
         JobProgress p = { 0 };
         uint64_t remaining;

@@ -4,6 +4,5 @@
 #include "ctl/answer.h"
 #include "ctl/args.h"
 
-/* Prints jobs, by their properties, as print_list() does, with what follows from them. Returns 0 or a
- * negative errno. */
+/* Prints jobs like print_list(), with calculated estimates. Returns 0 or a negative errno. */
 int job_table_print(const Args *a, json_t *jobs) _warn_unused_;

@@ -4,7 +4,7 @@
 #include "basic/string-util.h"
 #include "ctl/journal.h"
 
-/* A directory of journal files, instead of those of the node: for the tests. */
+/* A directory of journal files for tests, in place of those of the node. */
 #define DIRECTORY_VARIABLE "SELVOL_JOURNAL"
 
 static bool is_denied(const char *directory, const char *machine) {
@@ -13,7 +13,8 @@ static bool is_denied(const char *directory, const char *machine) {
         return path && access(path, R_OK) < 0 && errno == EACCES;
 }
 
-/* libsystemd opens what the caller may read, and says nothing of the rest. */
+/* Finds out why no file is open: libsystemd opens only the files that the caller may read, and reports no
+ * error for the others. */
 static int explain_nothing(void) {
         char machine[SD_ID128_STRING_MAX];
         sd_id128_t id;

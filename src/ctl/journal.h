@@ -5,9 +5,9 @@
 
 #include "basic/cleanup.h"
 
-/* Opens the journal of the system, without those of users. Returns 0; -EACCES if the caller may not read it;
- * -ENODATA if none is kept; or another negative errno. */
+/* Opens the journal of the system, without those of users. Returns 0, -EACCES if the caller may not read it,
+ * -ENODATA if there is no journal, or another negative errno. */
 int journal_open(sd_journal **ret) _warn_unused_;
 
-/* The value of a field of the present record, NULL if it has none. Returns 0 or -ENOMEM. */
+/* Reads a field of the present record; NULL if the record lacks it. Returns 0 or -ENOMEM. */
 int journal_get(sd_journal *j, const char *field, char **ret) _warn_unused_;

@@ -23,7 +23,7 @@ static int run_help(const Args *a) {
         return 0;
 }
 
-/* A verb that shows whether selvold runs does not start it. */
+/* Whether the verb starts selvold: verbs that show whether selvold runs don't. */
 static bool needs_service(const Verb *v, const Args *a) {
         return v->run != verb_status && v->run != verb_monitor && !args_have(a, SWITCH_WATCH);
 }
@@ -59,7 +59,7 @@ static int run_selvolctl(int argc, char **argv) {
         _cleanup_(args_done) Args a = { 0 };
         int r;
 
-        /* Before getopt_long() sees what is half typed. */
+        /* Before getopt_long(), which would refuse an incomplete word. */
         if (argc > 1 && streq(argv[1], "__complete"))
                 return complete_print(argv + 2, argc - 2);
         r = args_parse(argc, argv, &a);
@@ -77,7 +77,7 @@ int main(int argc, char **argv) {
         int r;
 
         (void) setlocale(LC_ALL, "");
-        (void) setlocale(LC_NUMERIC, "C"); /* of options and JSON */
+        (void) setlocale(LC_NUMERIC, "C"); /* for options and JSON */
         r = run_selvolctl(argc, argv);
         if (r < 0) {
                 report_error(NULL, strerror(-r));
@@ -88,7 +88,7 @@ int main(int argc, char **argv) {
                 return r != 0 ? r : EXIT_FAILURE;
         }
         pager_close();
-        /* A shell that runs a script ends it only if it sees this. */
+        /* A shell ends its script only if a signal ended the program. */
         if (r > EXIT_SIGNAL)
                 (void) raise(r - EXIT_SIGNAL);
         return r;

@@ -8,7 +8,7 @@ typedef struct SwitchInfo {
         Switch bit;
         char letter; /* 0: none */
         const char *name, *description;
-        const char *argument, *values; /* NULL: none; one of these words may be omitted, a number not */
+        const char *argument, *values; /* NULL: none. A word of values may be omitted, a number not */
 } SwitchInfo;
 
 static const SwitchInfo switches[] = {

@@ -5,8 +5,8 @@
 
 #include "wire/option-table.h"
 
-/* All options of the command line: those that selvold takes (wire/option-table.h) and those of selvolctl
- * itself. The parser, --help and the completion are made from them. */
+/* All options of the command line: those for selvold (wire/option-table.h) and those of selvolctl itself. The
+ * parser, --help and the completion use this table. */
 
 /* Options of selvolctl itself; values are bits of a set. */
 typedef enum Switch {
@@ -25,7 +25,7 @@ typedef enum Switch {
         SWITCH_YES = 1 << 12,
         SWITCH_WATCH = 1 << 13,
         SWITCHES_COMMON = SWITCH_NO_LEGEND | SWITCH_QUIET | SWITCH_ASK_PASSWORD | SWITCH_NO_ASK_PASSWORD |
-                          SWITCH_HELP | SWITCH_VERSION | SWITCH_FULL | SWITCH_NO_PAGER, /* of all verbs */
+                          SWITCH_HELP | SWITCH_VERSION | SWITCH_FULL | SWITCH_NO_PAGER, /* for all verbs */
 } Switch;
 
 enum { SWITCHES = 14, OPTIONS = REQUEST_OPTIONS + SWITCHES };
@@ -33,14 +33,14 @@ enum { SWITCHES = 14, OPTIONS = REQUEST_OPTIONS + SWITCHES };
 typedef struct Option {
         const char *name;     /* without "--" */
         char letter;          /* 0: none */
-        const char *argument; /* as help calls it; NULL: none */
-        bool may_omit;        /* the argument */
-        const char *values;   /* the words that it can be, separated by spaces; NULL: anything */
+        const char *argument; /* its name in the help; NULL: none */
+        bool may_omit;        /* the argument is optional */
+        const char *values;   /* the valid words, separated by spaces; NULL: anything */
         const char *description;
-        unsigned int methods;         /* which take it, if it is selvold's */
-        unsigned int bit;             /* otherwise */
-        const RequestOption *request; /* NULL: it is selvolctl's own */
+        unsigned int methods;         /* of selvold that take the option */
+        unsigned int bit;             /* for an option of selvolctl itself */
+        const RequestOption *request; /* NULL: an option of selvolctl itself */
 } Option;
 
-/* The first REQUEST_OPTIONS are those of selvold, in its order. */
+/* Returns option i. The first REQUEST_OPTIONS are those for selvold, in its order. */
 Option option_get(size_t i);

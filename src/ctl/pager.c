@@ -11,14 +11,14 @@
 #include "ctl/pager.h"
 #include "ctl/terminal.h"
 
-/* As journalctl has it: leave at once if it fits, colors, long lines to the right, and no clearing of the
- * screen. */
+/* The options of journalctl: exit at once if everything fits, colors, scroll long lines sideways, don't clear
+ * the screen. */
 #define LESS_OPTIONS "FRSXMK"
 
 static pid_t pager; /* 0: none */
 
-/* Whether the environment doesn't choose the program, and no shell can be had of it: as $SYSTEMD_PAGERSECURE
- * says, or if it runs with rights that whoever sits at the terminal need not have. */
+/* Whether the pager has to be secure: not chosen by the environment, and without access to a shell. So if
+ * $SYSTEMD_PAGERSECURE says so, or if selvolctl has rights that the person at the terminal may lack. */
 static bool is_secure(void) {
         int wanted = parse_boolean(strempty(getenv("SYSTEMD_PAGERSECURE")));
         uid_t owner;
@@ -34,7 +34,7 @@ static void set_default(const char *name, const char *wanted, const char *value)
         (void) setenv(name, isempty(wanted) ? value : wanted, 1);
 }
 
-/* The command's words are separated by spaces: no shell reads it. */
+/* Splits the command at spaces and runs it without a shell. */
 static void exec_command(const char *command) {
         _cleanup_strv_ char **words = NULL;
 
@@ -59,7 +59,7 @@ static void exec_pager(const char *command) {
                 execlp(pagers[i], pagers[i], NULL);
 }
 
-/* In the child. Writes a byte to failed if there is no pager; otherwise that is closed by execve(2). */
+/* Runs in the child. Writes a byte to failed if there is no pager; execve(2) of a pager closes failed. */
 _Noreturn static void run_pager(const char *command, int input, int failed) {
         (void) prctl(PR_SET_PDEATHSIG, SIGTERM);
         (void) dup2(input, STDIN_FILENO);
@@ -68,7 +68,7 @@ _Noreturn static void run_pager(const char *command, int input, int failed) {
         _exit(EXIT_FAILURE);
 }
 
-/* Returns 0, or a negative errno if there is none: nothing has been lost then. */
+/* Returns 0, or a negative errno if there is no pager; then no output is lost. */
 static int start_pager(const char *command, int input) {
         _cleanup_close_ int waiting = -EBADF, failed = -EBADF;
         int fds[2];
@@ -115,7 +115,7 @@ void pager_open(const Args *a) {
         (void) dup2(writing, STDOUT_FILENO);
         if (isatty(STDERR_FILENO))
                 (void) dup2(writing, STDERR_FILENO);
-        /* It is the pager's to obey Control-C, and to be left before everything has been read. */
+        /* The pager handles Control-C, and may exit before it has read everything. */
         (void) signal(SIGINT, SIG_IGN);
         (void) signal(SIGPIPE, SIG_IGN);
 }

@@ -3,16 +3,16 @@
 
 #include "ctl/args.h"
 
-/* Long output on a terminal, as systemd's tools show it: by $SYSTEMD_PAGER, $PAGER, or the first of pager,
- * less and more that there is; for root and by sudo, or as $SYSTEMD_PAGERSECURE says, only by less, in its
+/* Shows long output on a terminal like systemd's tools: with $SYSTEMD_PAGER, $PAGER, or the first of pager,
+ * less and more that exists. For root, under sudo, or if $SYSTEMD_PAGERSECURE says so, only with less in
  * secure mode. */
 
-/* From now on what is printed goes there; nothing changes without a terminal, with --no-pager or if there is
- * none. */
+/* Sends all further output to the pager. Does nothing without a terminal, without a pager, or with
+ * --no-pager. */
 void pager_open(const Args *a);
 
-/* Whether it has been opened. */
+/* Whether the pager is open. */
 bool pager_is_open(void);
 
-/* Waits until it has been left. What is printed has been flushed. */
+/* Closes the output and waits until the person leaves the pager. The caller has flushed stdout. */
 void pager_close(void);

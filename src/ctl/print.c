@@ -20,7 +20,7 @@ static const char *const holder_columns[] = {
 };
 static const char *const issue_columns[] = { "Path", "Message", NULL };
 
-/* The members that are arrays of objects. A column that begins with '?' is shown if any object has it. */
+/* The members that are arrays of objects. A column with '?' is shown only if an object has the member. */
 static const struct {
         const char *key;
         const char *const *columns;
@@ -31,20 +31,20 @@ static const struct {
         { "Mismatches", issue_columns },
 };
 
-/* jansson leaves DEL as it is. */
+/* Escapes DEL, which jansson does not. */
 static int write_json(const char *text, size_t n, void *userdata) {
         for (size_t i = 0; i < n; i++)
                 if (text[i] == '\x7f')
                         fputs("\\u007f", stdout);
                 else
                         putchar(text[i]);
-        return 0; /* main() looks at the stream */
+        return 0; /* main() checks the stream */
 }
 
 int print_json(const Args *a, const json_t *value) {
         size_t form = a->json_pretty ? JSON_INDENT(4) : JSON_COMPACT;
 
-        /* A terminal obeys some characters beyond ASCII, too. */
+        /* JSON_ENSURE_ASCII, because a terminal also obeys some characters beyond ASCII. */
         if (json_dump_callback(value, write_json, NULL, form | JSON_ENSURE_ASCII) < 0)
                 return -ENOMEM;
         putchar('\n');
@@ -85,7 +85,7 @@ static bool any_has_member(const json_t *rows, const char *key) {
         return false;
 }
 
-/* Returns how many columns are shown. */
+/* Returns the number of columns to show. */
 static size_t select_columns(const json_t *rows, const char *const keys[], const char *shown[static COLUMNS_MAX]) {
         size_t n = 0;
 
@@ -97,7 +97,7 @@ static size_t select_columns(const json_t *rows, const char *const keys[], const
         return n;
 }
 
-/* The texts of a table, row by row; the first row has the headings, "" without a legend. */
+/* The texts of a table, row by row. The first row has the headings, which are "" without a legend. */
 typedef struct Cells {
         char **texts;
         size_t n_rows, n_columns;
@@ -115,7 +115,8 @@ static void cells_done(Cells *c) {
         free(c->texts);
 }
 
-/* In libsmartcols 2.38 a heading that is not printed makes its column wider all the same. */
+/* Without a legend a heading is "": libsmartcols 2.38 makes columns as wide as headings that it does not
+ * print. */
 static char *format_heading(const char *key, bool legend) {
         char *heading = strdup(legend ? field_label(key) : "");
 
@@ -124,8 +125,8 @@ static char *format_heading(const char *key, bool legend) {
         return heading;
 }
 
-/* In libsmartcols 2.38 the search for the width of a text never ends at bytes that are no character of the
- * locale, as "C" has none beyond ASCII. */
+/* Formats a cell, as ASCII unless the locale is UTF-8: libsmartcols 2.38 loops forever over bytes that are
+ * invalid in the locale, such as those beyond ASCII in "C". */
 static char *format_cell(const char *key, const json_t *value) {
         char *text = value ? field_format(key, value) : strdup(""), *ascii;
 
@@ -162,7 +163,7 @@ static int format_cells(const json_t *rows, const char *const shown[], bool lege
         return 0;
 }
 
-/* Shortens what is long by nature until the table is as wide as the terminal. */
+/* Shortens cells of long columns until the table fits into the terminal. */
 static int fit_cells(const Cells *c, const char *const shown[], size_t width) {
         size_t widths[COLUMNS_MAX] = { 0 };
         bool may_shorten[COLUMNS_MAX];
@@ -223,7 +224,7 @@ static int print_cells(const Cells *c, const char *const shown[], bool legend) {
         (void) scols_table_enable_colors(t, colors);
         (void) scols_table_enable_noheadings(t, !legend);
         (void) scols_table_enable_noencoding(t, 1); /* the text is escaped */
-        /* It has been made to fit where it has to. */
+        /* fit_cells() has already shortened the cells. */
         (void) scols_table_set_termforce(t, SCOLS_TERMFORCE_NEVER);
         for (size_t k = 0; k < c->n_columns; k++)
                 if (!scols_table_new_column(t, *cell_at(c, 0, k), 0, 0))

@@ -46,7 +46,7 @@ uint64_t progress_remaining(uint64_t expected_end_usec) {
         return ((expected_end_usec - now - 1) / USEC_PER_SEC + 1) * USEC_PER_SEC;
 }
 
-/* Appends if it fits. */
+/* Appends a part if it fits. */
 _printf_(3, 4) static void append_part(char *line, size_t width, const char *format, ...) {
         char text[64];
         va_list ap;
@@ -72,7 +72,7 @@ static void append_time_left(char *line, size_t width, uint64_t expected_end_use
                 append_part(line, width, "%s left", time);
 }
 
-/* The bar comes first and gets the columns that the rest leaves free. */
+/* Inserts a bar before the line, in the columns that the line leaves free. */
 static void prepend_bar(char *line, size_t width, unsigned int percent) {
         size_t used = strlen(line) + strlen("[]  "), n, full;
 
@@ -102,15 +102,15 @@ void progress_format_numbers(const JobProgress *p, size_t width, char ret[static
         append_time_left(ret, width, p->expected_end_usec);
 }
 
-/* The numbers behind a bar, if there is room for one. */
+/* Formats the numbers, behind a bar if there is room. */
 static void format_line(const JobProgress *p, size_t width, char ret[static PROGRESS_LINE_MAX + 1]) {
         progress_format_numbers(p, width, ret);
         if (p->total > 0 && ret[0] != '\0')
                 prepend_bar(ret, width, progress_percent(p->done, p->total));
 }
 
-/* One column less than there are: after a character in the last one terminals disagree on where the cursor
- * is. */
+/* The width of the terminal less one column: after a character in the last column, terminals differ in the
+ * place of the cursor. */
 static size_t usable_width(void) {
         size_t n = terminal_width(STDERR_FILENO);
 
@@ -123,7 +123,7 @@ void progress_draw(ProgressLine *l, const JobProgress *p) {
         format_line(p, usable_width(), line);
         if (streq(line, l->shown))
                 return;
-        /* In one piece, so that it does not flicker. */
+        /* One write(2) avoids flicker. */
         (void) dprintf(STDERR_FILENO, CLEAR_LINE "%s", line);
         strcpy(l->shown, line);
 }

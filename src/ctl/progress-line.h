@@ -9,7 +9,7 @@
 
 #include "basic/cleanup.h"
 
-/* How far a job has come, and the line of a terminal that shows it. */
+/* The progress of a job, and the line of a terminal that shows it. */
 
 typedef struct JobProgress {
         uint64_t done;
@@ -18,27 +18,27 @@ typedef struct JobProgress {
         uint64_t expected_end_usec; /* since the epoch; 0: unknown */
 } JobProgress;
 
-/* Takes over what the properties of a job say, and leaves alone what they do not. */
+/* Copies the progress from a job's properties; missing properties change nothing. */
 void progress_update(JobProgress *p, const json_t *properties);
 
 /* 0 to 100; 0 if the total is unknown. */
 unsigned int progress_percent(uint64_t done, uint64_t total) _pure_;
 
-/* In µs, in whole seconds and never 0; 0 if the end is unknown or past. */
+/* Returns µs in whole seconds, at least one; 0 if the end is unknown or past. */
 uint64_t progress_remaining(uint64_t expected_end_usec);
 
 enum { PROGRESS_LINE_MAX = 512 };
 
-/* The share, the counts, the rate and the time left, as much of that as fits into so many columns,
- * PROGRESS_LINE_MAX at most; ASCII, so that a byte is a column. "" if nothing is known or fits. */
+/* Formats percentage, counts, rate and time left, as many of them as fit into width columns
+ * (PROGRESS_LINE_MAX at most). ASCII, so that a byte is a column. "" if nothing is known or fits. */
 void progress_format_numbers(const JobProgress *p, size_t width, char ret[static PROGRESS_LINE_MAX + 1]);
 
-/* The line that the terminal shows, on standard error: standard output is for the result. */
+/* The line on the terminal. It is on standard error, because standard output is for the result. */
 typedef struct ProgressLine {
         char shown[PROGRESS_LINE_MAX + 1];
 } ProgressLine;
 
-/* Shows, or replaces what is shown. */
+/* Shows the line in place of the previous one. */
 void progress_draw(ProgressLine *l, const JobProgress *p);
-/* Leaves the terminal as if nothing had been shown. */
+/* Removes the line from the terminal. */
 void progress_clear(ProgressLine *l);

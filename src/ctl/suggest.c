@@ -2,7 +2,7 @@
 #include "basic/string-util.h"
 #include "ctl/suggest.h"
 
-/* No verb or option is longer. */
+/* No verb or option is longer than WORD_MAX. */
 enum { WORD_MAX = 32, PREFIX_MIN = 2 };
 
 static unsigned int min_of_three(unsigned int a, unsigned int b, unsigned int c) {
@@ -11,7 +11,7 @@ static unsigned int min_of_three(unsigned int a, unsigned int b, unsigned int c)
         return m < c ? m : c;
 }
 
-/* How many characters have to be inserted, removed, replaced, or exchanged with their neighbor. */
+/* The number of characters to insert, remove, replace, or exchange with their neighbor to make b of a. */
 static unsigned int word_distance(const char *a, const char *b) {
         unsigned int d[WORD_MAX + 1][WORD_MAX + 1];
         size_t m = strlen(a), n = strlen(b);
@@ -38,7 +38,7 @@ void suggest_consider(Suggestion *s, const char *typed, const char *candidate) {
         if (n > WORD_MAX || strlen(candidate) > WORD_MAX)
                 return;
         d = n >= PREFIX_MIN && startswith(candidate, typed) ? 1 : word_distance(typed, candidate);
-        /* One mistake in three characters: with more the words have little to do with each other. */
+        /* Allows one mistake in three characters; with more, the words are unrelated. */
         if (d > (n + 2) / 3 || (s->word && d >= s->distance))
                 return;
         *s = (Suggestion){ candidate, d };

@@ -4,9 +4,9 @@
 /* "Did you mean ...?" for a misspelled word. */
 
 typedef struct Suggestion {
-        const char *word; /* the best so far; NULL: none is near */
+        const char *word; /* the best so far; NULL: none is similar */
         unsigned int distance;
 } Suggestion;
 
-/* Takes the candidate if it is near to what was typed, and nearer than the one before. */
+/* Takes the candidate if it is similar to typed, and more so than the present word. */
 void suggest_consider(Suggestion *s, const char *typed, const char *candidate);

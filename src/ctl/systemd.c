@@ -7,7 +7,7 @@
 #define SYSTEMD_PATH      "/org/freedesktop/systemd1"
 #define SYSTEMD_INTERFACE "org.freedesktop.systemd1"
 
-/* Returns 0, or a negative errno that says nothing to users. */
+/* Returns 0, or a negative errno that has no meaning for users. */
 static int get_property(sd_bus *bus, const char *unit, const char *interface, const char *property, const char *type,
                         sd_bus_message **ret) {
         _cleanup_free_ char *path = NULL, *name = strdup_printf("%s.%s", SYSTEMD_INTERFACE, interface);

@@ -7,12 +7,12 @@
 
 #include "basic/cleanup.h"
 
-/* Properties of a unit, from systemd. interface is the last word of the interface that has the property:
+/* Read properties of a unit from systemd. interface is the last word of the interface with the property:
  * Unit, Service. */
 
-/* NULL if it doesn't tell, or on lack of memory. */
+/* Returns NULL if systemd does not reply, or on lack of memory. */
 char *unit_get_string(sd_bus *bus, const char *unit, const char *interface, const char *property) _warn_unused_;
-/* 0 if it doesn't tell. */
+/* Returns 0 if systemd does not reply. */
 uint64_t unit_get_number(sd_bus *bus, const char *unit, const char *interface, const char *property);
-/* "enabled", "masked" and the like; NULL likewise. */
+/* Returns "enabled", "masked" and the like; NULL if systemd does not reply, or on lack of memory. */
 char *unit_get_file_state(sd_bus *bus, const char *unit) _warn_unused_;

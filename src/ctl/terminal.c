@@ -10,7 +10,7 @@
 
 enum { WIDTH_DEFAULT = 80, HEIGHT_DEFAULT = 24 };
 
-static int kept = -EBADF; /* what was standard output */
+static int kept = -EBADF; /* a copy of the earlier standard output */
 
 void terminal_keep(void) {
         if (kept < 0)
@@ -27,7 +27,7 @@ bool terminal_is_capable(int fd) {
         return isatty(terminal_of(fd)) && !isempty(term) && !streq(term, "dumb");
 }
 
-/* The size that the terminal says, that of a variable, or the default. */
+/* Returns the size that the terminal reports, or else that of the variable, or else the default. */
 static size_t choose_size(unsigned short said, const char *variable, size_t otherwise) {
         const char *value = getenv(variable);
         unsigned long long n = said;
@@ -55,7 +55,7 @@ bool terminal_has_colors(int fd) {
         return terminal_is_capable(fd) && isempty(getenv("NO_COLOR"));
 }
 
-/* Most messages name what they are about. */
+/* Whether the message names the subject already, as most messages do. */
 static bool message_names(const char *message, const char *subject) {
         size_t n = strlen(subject);
 

@@ -12,23 +12,23 @@
 /* Whether a file descriptor is a terminal that understands control sequences. */
 bool terminal_is_capable(int fd);
 
-/* How many columns it has: if it doesn't say, $COLUMNS, or 80. */
+/* Returns the columns of the terminal, or else $COLUMNS, or else 80. */
 size_t terminal_width(int fd);
 
-/* How many lines: if it doesn't say, $LINES, or 24. */
+/* Returns the lines of the terminal, or else $LINES, or else 24. */
 size_t terminal_height(int fd);
 
-/* Standard output is going to be a pipe to a pager: what has been asked of it, and is from now on, is
- * answered as if it were the terminal still. */
+/* Keeps a copy of standard output, which becomes a pipe to a pager: the functions here then still describe
+ * the terminal. */
 void terminal_keep(void);
 
-/* Whether to write colors there: to such a terminal, unless $NO_COLOR is set. */
+/* Whether the terminal supports colors, and $NO_COLOR is not set. */
 bool terminal_has_colors(int fd);
 
-/* Prints "selvolctl: MESSAGE", escaped as a whole if it has to be. Returns EXIT_USAGE. */
+/* Prints "selvolctl: MESSAGE" on standard error, escaped if necessary. Returns EXIT_USAGE. */
 int report_usage(const char *format, ...) _printf_(1, 2);
 
-/* Print "selvolctl: SUBJECT: MESSAGE" on standard error, both escaped; without SUBJECT if that is NULL or the
- * message has it. An error is red. */
+/* Print "selvolctl: SUBJECT: MESSAGE" on standard error, both escaped; without SUBJECT if it is NULL or the
+ * message contains it. An error is red. */
 void report_error(const char *subject, const char *message);
 void report_note(const char *subject, const char *message);

@@ -26,7 +26,7 @@ static int get_targets(sd_bus *bus, json_t *targets) {
         return 0;
 }
 
-/* Adds those whose record was lost, by their targets. */
+/* Adds the volumes of mounts whose record was lost, by their targets. */
 static int get_unrecorded(sd_bus *bus, json_t *volumes) {
         _cleanup_json_ json_t *manager = NULL;
         json_t *mount;
@@ -65,7 +65,7 @@ static void set_default(Args *a, RequestOptionId id, const char *string, uint64_
                 a->values[id] = (OptionValue){ .set = true, .string = string, .number = number };
 }
 
-/* Adopts one, with the options of the command line, and what the mount tells. */
+/* Adopts one mount, with the options of the command line, and holder and context from the mount. */
 static int adopt_mount(sd_bus *bus, const Args *a, const json_t *mount) {
         const char *volume = answer_string(mount, "Volume"), *target = answer_string(mount, "Target"),
                    *holder = answer_string(mount, "Holder"), *context = answer_string(mount, "Context");
@@ -85,7 +85,7 @@ static int adopt_mount(sd_bus *bus, const Args *a, const json_t *mount) {
         return follow_request(bus, &one, "adopt", &reply, "AdoptVolume", "ss", volume, target);
 }
 
-/* Those that can't be adopted are told of by their errors, and don't hold up the others. */
+/* Adopts all mounts. Prints an error for each mount that can't be adopted, and continues. */
 static int adopt_each(sd_bus *bus, const Args *a, const json_t *mounts) {
         _cleanup_json_ json_t *adopted = json_array();
         json_t *mount;

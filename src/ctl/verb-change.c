@@ -7,7 +7,7 @@
 #include "ctl/terminal.h"
 #include "ctl/verbs.h"
 
-/* relabel and ownership: what changes all files of a volume, in a job. */
+/* The verbs relabel and ownership, which change all files of a volume in a job. */
 
 static int print_job(const Args *a, const char *path) {
         unsigned long long job = job_number(path);
@@ -64,7 +64,7 @@ static int wait_for_job(sd_bus *bus, const Args *a, const char *path) {
         return r < 0 ? r : print_ended(a, result);
 }
 
-/* begun is the answer of Relabel or ApplyOwnership. */
+/* begun is the reply of Relabel or ApplyOwnership. */
 static int finish_change(sd_bus *bus, const Args *a, sd_bus_message *begun) {
         const char *path;
         int r;

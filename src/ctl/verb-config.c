@@ -21,7 +21,7 @@ static int add_key(json_t *keys, const Config *config, const char *section, cons
         r = config_locate(config, section, key, &place);
         if (r < 0)
                 return r;
-        /* A file may have any bytes. */
+        /* A configuration file may have any bytes. */
         entry = json_pack("{s:s, s:s, s:s, s:s}", "Section", section, "Key", key, "Value", value, "Place", place);
         if (!entry)
                 return utf8_is_valid(section) && utf8_is_valid(key) && utf8_is_valid(value) ? -ENOMEM : -EILSEQ;
@@ -72,7 +72,7 @@ static int print_keys(const json_t *keys) {
         return 0;
 }
 
-/* root: "" or the directory of another system. */
+/* root: "", or the root directory of another system. */
 static int read_config(const char *root, Config **ret, Failure *f) {
         _cleanup_free_ char *usr = strdup_printf("%s" SETTINGS_USR, root),
                             *etc = strdup_printf("%s" SETTINGS_ETC, root);

@@ -29,7 +29,7 @@ static int select_waiting(sd_bus *bus, json_t *waiting) {
         return 0;
 }
 
-/* "WORD VALUE", if there is a value; the word may be empty. */
+/* Prints "WORD VALUE" if there is a value; the word may be empty. */
 static void print_with(const char *word, const json_t *object, const char *key) {
         _cleanup_free_ char *value = format_string(answer_string(object, key));
 
@@ -37,7 +37,7 @@ static void print_with(const char *word, const json_t *object, const char *key) 
                 printf(" %s%s%s", word, isempty(word) ? "" : " ", value);
 }
 
-/* "COMMAND TARGET", which can be pasted. */
+/* Prints "COMMAND TARGET", quoted so that a person can paste it. */
 static int print_remedy(const char *command, const char *target) {
         _cleanup_free_ char *word = shell_quote(target);
 
@@ -135,7 +135,7 @@ int verb_conflicts(sd_bus *bus, const Args *a) {
         r = select_waiting(bus, waiting);
         if (r != 0)
                 return r;
-        /* Nobody waits for those: their callers were told so, and may have tried again since. */
+        /* Refused calls have ended: their callers got the error, and may have tried again since. */
         r = history_read_recent(is_conflict, SIZE_MAX, &refused);
         if (r < 0)
                 return r;

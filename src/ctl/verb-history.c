@@ -11,7 +11,7 @@
 
 enum { LINES_DEFAULT = 64 };
 
-/* For people: who reads lines finds none. */
+/* Only for a person at a terminal: a script reads no lines. */
 static void print_empty(const Args *a, const char *subject) {
         _cleanup_free_ char *escaped = subject ? format_string(subject) : NULL;
 

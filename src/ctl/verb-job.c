@@ -22,7 +22,7 @@ int verb_jobs(sd_bus *bus, const Args *a) {
         return job_table_print(a, jobs);
 }
 
-/* Reads the answer of Wait. */
+/* Prints the reply of Wait. */
 static int print_canceled(const Args *a, uint64_t job, sd_bus_message *reply) {
         _cleanup_json_ json_t *result = NULL;
         const char *word;
@@ -44,7 +44,7 @@ static int on_ended(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         return 0;
 }
 
-/* Waits for the end before asking for it: the object may be gone at once. */
+/* Calls Wait before Cancel, because the job's object may be gone right after Cancel. */
 static int cancel_job(sd_bus *bus, const char *path, const char *subject, sd_bus_message **ret) {
         _cleanup_message_ sd_bus_message *wait = NULL, *ended = NULL, *call = NULL;
         _cleanup_(sd_bus_slot_unrefp) sd_bus_slot *slot = NULL;
@@ -61,7 +61,7 @@ static int cancel_job(sd_bus *bus, const char *path, const char *subject, sd_bus
         r = sd_bus_message_new_method_call(bus, &call, BUS_NAME, path, JOB_INTERFACE, "Cancel");
         if (r < 0)
                 return r;
-        /* It is answered when the job has ended, however long its disk takes. */
+        /* selvold replies when the job has ended, however long its disk takes. */
         r = sd_bus_call(bus, call, UINT64_MAX, &refused, NULL);
         if (r < 0)
                 return sd_bus_error_is_set(&refused) ? bus_report_error(subject, &refused) : r;

@@ -7,10 +7,10 @@
 #include "ctl/verbs.h"
 #include "ctl/event-stream.h"
 
-/* Four times a second, as selvold tells. */
+/* selvold sends progress four times a second. */
 #define REDRAW_USEC (USEC_PER_SEC / 4)
 
-/* Without the last two, long lines take more lines of the terminal than are counted. */
+/* WRAP_OFF keeps a long line on one line of the terminal, as draw_view() counts lines. */
 #define CLEAR_BELOW "\r\033[J"
 #define WRAP_OFF    "\033[?7l"
 #define WRAP_ON     "\033[?7h"
@@ -19,9 +19,9 @@
 typedef struct View {
         const Args *args;
         EventStream watch;
-        sd_event_source *timer; /* off: there is nothing to draw */
-        size_t lines;           /* that were drawn */
-        size_t width, height;   /* of the terminal then */
+        sd_event_source *timer; /* off: nothing to draw */
+        size_t lines;           /* drawn the last time */
+        size_t width, height;   /* of the terminal at that time */
 } View;
 
 static int select_jobs(const View *v, json_t **ret) {
@@ -39,8 +39,8 @@ static int select_jobs(const View *v, json_t **ret) {
         return objects_select(objects, JOB_INTERFACE, ret);
 }
 
-/* Leaves as many as there is room for: those that have ended go first, and the oldest of them. Returns how
- * many went. */
+/* Removes jobs for which there is no room: ended ones first, and the oldest of these first. Returns the
+ * number of removed jobs. */
 static size_t cut_jobs(json_t *jobs, size_t room) {
         size_t n = 0;
 
@@ -56,9 +56,9 @@ static size_t cut_jobs(json_t *jobs, size_t room) {
         return n;
 }
 
-/* Returns how many lines were printed, or a negative errno. */
+/* Returns the number of printed lines, or a negative errno. */
 static ssize_t print_jobs(const View *v) {
-        /* The heading, and the number below an empty line. */
+        /* The heading, an empty line, and the number of jobs. */
         size_t legend = args_have(v->args, SWITCH_NO_LEGEND) ? 0 : 3, n, n_cut;
         _cleanup_json_ json_t *jobs = NULL;
         int r;
@@ -70,7 +70,7 @@ static ssize_t print_jobs(const View *v) {
         r = select_jobs(v, &jobs);
         if (r < 0)
                 return r;
-        /* Below them are the line about what was left out, and that of the cursor. */
+        /* Below the table are the line about removed jobs and that of the cursor. */
         n_cut = cut_jobs(jobs, v->height > legend + 3 ? v->height - legend - 2 : 1);
         r = job_table_print(v->args, jobs);
         if (r < 0)
@@ -81,8 +81,8 @@ static ssize_t print_jobs(const View *v) {
         return (ssize_t) (n + (n > 0 ? legend : legend / 3) + (n_cut > 0));
 }
 
-/* In the place of what was drawn before; below it if the terminal has another size now, and may have moved
- * it. */
+/* Draws over the previous view, or below it if the size of the terminal has changed and lines may have
+ * moved. */
 static int draw_view(View *v) {
         size_t width = terminal_width(STDOUT_FILENO), height = terminal_height(STDOUT_FILENO);
         ssize_t n;
@@ -107,7 +107,7 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *userdata) {
         return 0;
 }
 
-/* However much happens, the table is drawn once in a while. */
+/* Limits the rate of drawing: an event only starts the timer. */
 static int on_event(const EventStream *w, const char *event, json_t *members) {
         const View *v = w->userdata;
         int r;
@@ -135,10 +135,10 @@ int watch_jobs(sd_bus *bus, const Args *a) {
         r = sd_event_add_time_relative(v.watch.event, &v.timer, CLOCK_MONOTONIC, 0, 1, on_tick, &v);
         if (r < 0)
                 return r;
-        /* In one piece, so that it does not flicker. */
+        /* One write(2) avoids flicker. */
         (void) setvbuf(stdout, NULL, _IOFBF, BUFSIZ * 8);
         r = event_stream_run(&v.watch);
-        /* The terminal shows "^C". */
+        /* Removes "^C" from the terminal. */
         fputs(CLEAR_BELOW, stdout);
         return r;
 }

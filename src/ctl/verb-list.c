@@ -11,7 +11,8 @@ static const char *const volume_columns[] = {
         "Id", "Strategy", "InUse", "OnDisk", "FSType", "Source", "Holders", NULL
 };
 
-/* The context in use now, and that of the files, may differ from the context of the last use. */
+/* Adds the context in use now and that of the files, which may both differ from the context of the last
+ * use. */
 static int add_contexts(json_t *volume) {
         const char *state = answer_string(volume, "LabelState"), *label = answer_string(volume, "LabelContext");
         _cleanup_free_ char *partial = strdup_printf("partial: %s", label);
@@ -28,7 +29,7 @@ static int add_contexts(json_t *volume) {
         return json_object_set_new(volume, "OnDisk", json_string(state)) < 0 ? -ENOMEM : 0;
 }
 
-/* On standard error, as they are no volumes of the list. */
+/* Prints unrecorded mounts on standard error, because they are not volumes of the list. */
 static int warn_unrecorded(sd_bus_message *reply) {
         const char *volume, *target;
         int r;
@@ -118,7 +119,7 @@ int verb_show(sd_bus *bus, const Args *a) {
                 r = get_volume(bus, a->operands[i], &volume);
                 if (r < 0)
                         return r;
-                if (r > 0) { /* the others are shown all the same */
+                if (r > 0) { /* show the other volumes anyway */
                         code = r;
                         continue;
                 }

@@ -9,7 +9,7 @@
 
 typedef struct Monitor {
         const Args *args;
-        bool jobs; /* and no volumes */
+        bool jobs; /* only jobs, no volumes */
 } Monitor;
 
 static int print_line(const char *event, uint64_t now, json_t *members) {
@@ -53,7 +53,7 @@ static int on_event(const EventStream *w, const char *event, json_t *members) {
                 return 0;
         r = args_have(m->args, SWITCH_JSON) ? print_object(m->args, event, now, members)
                                             : print_line(event, now, members);
-        /* The reader waits for this very line. */
+        /* Flushes each line: a reader may wait for it. */
         return r < 0 ? r : fflush(stdout) != 0 ? -errno : 0;
 }
 

@@ -5,7 +5,7 @@
 #include "ctl/terminal.h"
 #include "ctl/verbs.h"
 
-/* Adds what the message has last, an a{sv}, to an answer, which is taken over, and prints it. */
+/* Adds the rest of the reply, an a{sv}, to answer, and prints it. Takes answer over. */
 static int print_result(const Args *a, json_t *answer, sd_bus_message *reply) {
         _cleanup_json_ json_t *result = answer;
         int r;
@@ -16,8 +16,8 @@ static int print_result(const Args *a, json_t *answer, sd_bus_message *reply) {
         return r < 0 ? r : print_answer(a, result);
 }
 
-/* The answer of MountVolume and AdoptVolume. That there is no flag is said, too: with one the container would
- * not start. */
+/* Prints the reply of MountVolume and AdoptVolume, even if there is no flag: a container that gets a flag
+ * nevertheless would not start. */
 static int print_mounted(const Args *a, const char *target, sd_bus_message *reply) {
         const char *context, *flag, *none = args_have(a, SWITCH_JSON) ? NULL : "none";
         int r;
@@ -31,7 +31,7 @@ static int print_mounted(const Args *a, const char *target, sd_bus_message *repl
                             reply);
 }
 
-/* The copy owns nothing. */
+/* Returns a copy that owns nothing. */
 static Args with_defaults(const Args *a) {
         Args copy = *a;
 

@@ -11,7 +11,7 @@
 
 enum { FAILED_MAX = 5 };
 
-/* Adds what systemd says, which need not answer. */
+/* Adds the state of the unit, if systemd replies. */
 static int add_unit(sd_bus *bus, json_t *status, bool running) {
         _cleanup_free_ char *state = unit_get_string(bus, SERVICE, "Unit", "ActiveState"),
                             *text = unit_get_string(bus, SERVICE, "Service", "StatusText");
@@ -69,7 +69,7 @@ static int add_jobs(sd_bus *bus, json_t *status) {
         return !counts || json_object_update(status, counts) < 0 ? -ENOMEM : 0;
 }
 
-/* The last that failed within an hour. */
+/* Adds the last failures of the last hour. */
 static int add_failed(sd_bus *bus, json_t *status) {
         json_t *failed;
         int r;

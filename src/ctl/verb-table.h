@@ -3,8 +3,8 @@
 
 #include "ctl/verbs.h"
 
-/* The verbs of selvolctl. The parser, --help and the completion are made from this table, and
- * tests/unit/test-docs.py compares selvolctl(1) with it. */
+/* The verbs of selvolctl. The parser, --help and the completion use this table, and tests/unit/test-docs.py
+ * compares selvolctl(1) with it. */
 
 /* The headings of --help, in their order. */
 typedef enum VerbGroup {
@@ -18,25 +18,25 @@ typedef enum VerbGroup {
 typedef struct Verb {
         VerbGroup group;
         const char *name;
-        const char *alias;                      /* what fingers type; NULL: none */
-        const char *operands;                   /* VOLUME, TARGET, JOB, VERB and files are completed */
-        int min, max;                           /* of operands */
-        unsigned int methods;                   /* whose request options it takes */
-        unsigned int switches;                  /* that it takes besides the common ones */
-        int (*run)(sd_bus *bus, const Args *a); /* NULL here and below: help, which is main()'s */
+        const char *alias;                      /* another name by habit, such as umount; NULL: none */
+        const char *operands;                   /* the completion knows VOLUME, TARGET, JOB, VERB and files */
+        int min, max;                           /* the number of operands */
+        unsigned int methods;                   /* the verb takes the request options of these methods */
+        unsigned int switches;                  /* taken in addition to the common ones */
+        int (*run)(sd_bus *bus, const Args *a); /* NULL, like run_alone: help, which main() runs */
         const char *description;
-        int (*run_alone)(const Args *a); /* instead of run(): opens the bus itself, if at all */
-        int (*check)(const Args *a);     /* of what else is wrong with the operands; NULL: nothing */
+        int (*run_alone)(const Args *a); /* in place of run(); opens the bus itself if necessary */
+        int (*check)(const Args *a);     /* of the operands, in addition to their number; NULL: none */
 } Verb;
 
 extern const Verb verbs[];
 extern const size_t n_verbs;
 
-/* By its name or alias. Returns NULL, or the verb. */
+/* Finds a verb by its name or alias; NULL if there is none. */
 const Verb *verb_find(const char *name);
-/* The same. Returns NULL after saying what is wrong. */
+/* Like verb_find(), but prints an error if there is no such verb. */
 const Verb *verb_expect(const char *name);
 
 bool verb_takes(const Verb *v, const Option *o);
-/* Whether the verb takes these operands and options. Returns 0, or EXIT_USAGE after saying what is wrong. */
+/* Checks that the verb takes these operands and options. Returns 0, or EXIT_USAGE after an error message. */
 int verb_check(const Verb *v, const Args *a) _warn_unused_;

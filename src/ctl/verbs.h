@@ -5,13 +5,13 @@
 
 #include "ctl/args.h"
 
-/* Each returns 0, an exit code after saying what is wrong, or a negative errno. */
+/* Each returns 0, an exit code after an error message, or a negative errno. */
 int verb_list(sd_bus *bus, const Args *a);
 int verb_show(sd_bus *bus, const Args *a);
 int verb_plan(sd_bus *bus, const Args *a);
 int verb_mount(sd_bus *bus, const Args *a);
 int verb_adopt(sd_bus *bus, const Args *a);
-int adopt_all(sd_bus *bus, const Args *a); /* of verb_adopt() */
+int adopt_all(sd_bus *bus, const Args *a); /* called by verb_adopt() */
 int verb_unmount(sd_bus *bus, const Args *a);
 int verb_doctor(const Args *a);
 int verb_history(const Args *a);
@@ -23,15 +23,15 @@ int verb_verify(sd_bus *bus, const Args *a);
 int verb_relabel(sd_bus *bus, const Args *a);
 int verb_ownership(sd_bus *bus, const Args *a);
 int verb_jobs(sd_bus *bus, const Args *a);
-int watch_jobs(sd_bus *bus, const Args *a);   /* of verb_jobs() */
-int monitor_jobs(sd_bus *bus, const Args *a); /* of watch_jobs() */
+int watch_jobs(sd_bus *bus, const Args *a);   /* called by verb_jobs() */
+int monitor_jobs(sd_bus *bus, const Args *a); /* called by watch_jobs() */
 int verb_cancel(sd_bus *bus, const Args *a);
 int verb_forget(sd_bus *bus, const Args *a);
 int verb_metrics(sd_bus *bus, const Args *a);
 
-/* Return 0, or EXIT_USAGE after saying what is wrong with the operands. */
+/* Return 0, or EXIT_USAGE after an error message about the operands. */
 int adopt_check(const Args *a);
-int adopt_all_check(const Args *a); /* of adopt_check() */
+int adopt_all_check(const Args *a); /* called by adopt_check() */
 int unmount_check(const Args *a);
 int ownership_check(const Args *a);
 int cancel_check(const Args *a);
