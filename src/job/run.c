@@ -170,7 +170,7 @@ static void send_verdict(Job *job, PlanVerdict verdict) {
 }
 
 /* Returns 0 with an answer (also PLAN_WAIT), or a failure kind or a negative errno if the job fails. */
-static int decide_plan(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
+static int decide_plan(Job *job, PlanQuestion *q, PlanAnswer *ret) {
         int r;
 
         if (operation_type(job->operation)->changes) {
@@ -184,9 +184,10 @@ static int decide_plan(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
         }
         /* The second Plan question: the plan stays, because the child has staged it, but other holders may
          * rely on the group by now. */
-        if (q->files.ownership != OWNERSHIP_NONE && operation_type(job->operation)->changes && job->plan.text)
+        if (q->files.ownership != OWNERSHIP_NONE && operation_type(job->operation)->changes && job->plan.text) {
+                job_record_mark(job, &q->mark);
                 r = job_check_reliances(job, &q->files, q->root, &ret->reliances, &ret->n_reliances);
-        else
+        } else
                 r = operation_type(job->operation)->plan(job, q, ret);
         if (r <= 0)
                 return r;

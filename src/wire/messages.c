@@ -225,6 +225,7 @@ static const MessageField plan_question_fields[] = {
         FIELD_STRUCT(PlanQuestion, outcome, mount_outcome),
         FIELD_STRUCT(PlanQuestion, files, files_decision),
         FIELD_TEXT(PlanQuestion, root),
+        FIELD_STRUCT(PlanQuestion, mark, mark),
 };
 DEFINE_MESSAGE(PlanQuestion, plan_question, PLAN_QUESTION_TYPE);
 

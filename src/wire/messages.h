@@ -174,9 +174,10 @@ typedef struct PlanQuestion {
          * (PlanAnswer.reliances). */
         FilesDecision files;
         char *root; /* of the mount, within its file system */
+        Mark mark;  /* on the volume */
 } PlanQuestion;
 
-#define PLAN_QUESTION_TYPE "(" NODE_TYPE OBSERVED_TYPE "ib" MOUNT_OUTCOME_TYPE FILES_DECISION_TYPE "s)"
+#define PLAN_QUESTION_TYPE "(" NODE_TYPE OBSERVED_TYPE "ib" MOUNT_OUTCOME_TYPE FILES_DECISION_TYPE "s" MARK_TYPE ")"
 DECLARE_MESSAGE(PlanQuestion, plan_question);
 
 #define FILES_WANTED_TYPE "(subssbbsbbbbu)"

@@ -345,6 +345,10 @@ static int ask_about_group(const Change *g, PlanQuestion *question, PlanAnswer *
         r = free_and_strdup(&question->root, g->result->outcome.fact.root);
         if (r < 0)
                 return r;
+        mark_done(&question->mark);
+        r = mark_copy(&g->result->mark, &question->mark);
+        if (r < 0)
+                return r;
         r = ask_plan(g->child, question, &again, f);
         if (r != 0)
                 return r;

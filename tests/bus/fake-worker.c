@@ -446,6 +446,7 @@ static int change_files(Operation *o, Failure *f) {
                 step(o->mount.source, "conflict");
                 o->question.files = result->files;
                 o->question.root = o->mount.root;
+                o->question.mark = result->mark;
                 ask_plan(o);
                 first.reliances = o->answer.reliances;
                 first.n_reliances = o->answer.n_reliances;
