@@ -64,7 +64,7 @@ static int give_back(char **arguments, char **ret_why) {
 }
 
 static int mount_volume(char **arguments, char **ret_why) {
-        _cleanup_(volume_options_done) VolumeOptions o = { 0 };
+        _cleanup_(volume_options_done) FlexOptions o = { 0 };
         _cleanup_error_ sd_bus_error error = SD_BUS_ERROR_NULL;
         _cleanup_message_ sd_bus_message *reply = NULL;
         const char *context, *flag;

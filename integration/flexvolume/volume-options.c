@@ -16,7 +16,7 @@ static int refuse_options(char **ret_why, char *why) {
         return 1;
 }
 
-static int set_value(VolumeOptions *o, const char *name, RequestOptionId id, const char *value, char **ret_why) {
+static int set_value(FlexOptions *o, const char *name, RequestOptionId id, const char *value, char **ret_why) {
         _cleanup_free_ char *escaped = NULL, *expected = NULL;
         int r;
 
@@ -30,7 +30,7 @@ static int set_value(VolumeOptions *o, const char *name, RequestOptionId id, con
         return refuse_options(ret_why, strdup_printf("Option %s: '%s' must be %s.", name, escaped, expected));
 }
 
-static const char *find_text(const VolumeOptions *o, const char *key) {
+static const char *find_text(const FlexOptions *o, const char *key) {
         const char *value = json_string_value(json_object_get(o->json, key));
 
         return isempty(value) ? NULL : value;
@@ -38,7 +38,7 @@ static const char *find_text(const VolumeOptions *o, const char *key) {
 
 /* Names the holder after the pod, because other pods' events show the name; the pod's UID is part of the
  * target. Cuts the name: a pod's may be longer than a holder's. */
-static int find_holder(VolumeOptions *o) {
+static int find_holder(FlexOptions *o) {
         const char *namespace = find_text(o, KUBELET "pod.namespace"), *pod = find_text(o, KUBELET "pod.name");
 
         if (!pod)
@@ -53,7 +53,7 @@ static int find_holder(VolumeOptions *o) {
 
 /* Reads kubelet's own keys; kubelet leaves some of them empty. Ignores keys that are not here, secrets among
  * them. */
-static int read_kubelet(VolumeOptions *o, char **ret_why) {
+static int read_kubelet(FlexOptions *o, char **ret_why) {
         static const struct {
                 const char *key;
                 RequestOptionId id;
@@ -79,7 +79,7 @@ static int read_kubelet(VolumeOptions *o, char **ret_why) {
 }
 
 /* Reads an option of the user, which replaces kubelet's value. */
-static int read_own(VolumeOptions *o, const char *name, const char *value, char **ret_why) {
+static int read_own(FlexOptions *o, const char *name, const char *value, char **ret_why) {
         _cleanup_free_ char *escaped = NULL;
         RequestOptionId id;
 
@@ -122,7 +122,7 @@ static int check_string(const char *name, const json_t *value, char **ret_why) {
 
 /* Kubelet relabels no files for this driver, so selvold has to relabel if a mount with the label is
  * impossible. */
-static void set_kubelet_defaults(VolumeOptions *o) {
+static void set_kubelet_defaults(FlexOptions *o) {
         static const struct {
                 RequestOptionId id;
                 OptionValue value;
@@ -138,8 +138,8 @@ static void set_kubelet_defaults(VolumeOptions *o) {
                         o->values[defaults[i].id] = defaults[i].value;
 }
 
-int volume_options_parse(const char *text, VolumeOptions *ret, char **ret_why) {
-        _cleanup_(volume_options_done) VolumeOptions o = { .json = json_loads(text, JSON_REJECT_DUPLICATES, NULL) };
+int volume_options_parse(const char *text, FlexOptions *ret, char **ret_why) {
+        _cleanup_(volume_options_done) FlexOptions o = { .json = json_loads(text, JSON_REJECT_DUPLICATES, NULL) };
         const char *name;
         json_t *value;
         int r;
@@ -173,9 +173,9 @@ int volume_options_parse(const char *text, VolumeOptions *ret, char **ret_why) {
         return 0;
 }
 
-void volume_options_done(VolumeOptions *o) {
+void volume_options_done(FlexOptions *o) {
         values_done(o->values);
         free(o->holder);
         json_decref(o->json);
-        *o = (VolumeOptions){ 0 };
+        *o = (FlexOptions){ 0 };
 }

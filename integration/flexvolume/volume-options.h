@@ -9,13 +9,13 @@
 
 /* A volume as kubelet passes it: kubelet's own keys, which begin with "kubernetes.io/", and the options in
  * the pod or PersistentVolume. */
-typedef struct VolumeOptions {
+typedef struct FlexOptions {
         json_t *json; /* owns the strings */
         const char *volume, *source;
         char *holder;
         OptionValue values[REQUEST_OPTIONS];
-} VolumeOptions;
+} FlexOptions;
 
 /* Returns 0, -ENOMEM, or 1 with the reason if the text is invalid. */
-int volume_options_parse(const char *text, VolumeOptions *ret, char **ret_why) _warn_unused_;
-void volume_options_done(VolumeOptions *o);
+int volume_options_parse(const char *text, FlexOptions *ret, char **ret_why) _warn_unused_;
+void volume_options_done(FlexOptions *o);

@@ -17,10 +17,10 @@
 /* podman waits five seconds by default. */
 #define TIMEOUT_DEFAULT_USEC (4 * USEC_PER_SEC)
 
-typedef struct Arguments {
+typedef struct PluginArguments {
         const char *records, *targets;
         uint64_t timeout_usec;
-} Arguments;
+} PluginArguments;
 
 static void print_plugin_help(void) {
         printf("selvol-volume-plugin [OPTION...] RECORDS TARGETS\n\n"
@@ -32,7 +32,7 @@ static void print_plugin_help(void) {
 }
 
 /* Returns 0 to go on, 1 to end with success. */
-static int parse_plugin_arguments(int argc, char *argv[], Arguments *a) {
+static int parse_plugin_arguments(int argc, char *argv[], PluginArguments *a) {
         enum { ARG_TIMEOUT = 256, ARG_VERSION, ARG_HELP };
         static const struct option options[] = {
                 { "timeout", required_argument, NULL, ARG_TIMEOUT },
@@ -84,7 +84,7 @@ static int open_directory(const char *path) {
         return fd < 0 ? log_error_errno(-errno, "Failed to open %s: %m", path) : fd;
 }
 
-static int run_plugin(const Arguments *a) {
+static int run_plugin(const PluginArguments *a) {
         _cleanup_close_ int records = open_directory(a->records), targets = open_directory(a->targets);
         const Plugin plugin = {
                 .records = records, .targets = targets, .targets_path = a->targets, .timeout_usec = a->timeout_usec
@@ -101,7 +101,7 @@ static int run_plugin(const Arguments *a) {
 }
 
 int main(int argc, char *argv[]) {
-        Arguments a = { .timeout_usec = TIMEOUT_DEFAULT_USEC };
+        PluginArguments a = { .timeout_usec = TIMEOUT_DEFAULT_USEC };
         int r;
 
         r = parse_plugin_arguments(argc, argv, &a);

@@ -17,11 +17,11 @@ typedef struct Body {
         char text[BODY_MAX];
 } Body;
 
-typedef struct Request {
+typedef struct PluginRequest {
         const Plugin *plugin;
         const char *name; /* "" for methods without a volume */
         const json_t *options;
-} Request;
+} PluginRequest;
 
 /* Takes the answer over. Returns 0, or -ENOMEM if answer is NULL. */
 static int give_answer(json_t *answer, json_t **ret) {
@@ -29,23 +29,23 @@ static int give_answer(json_t *answer, json_t **ret) {
         return answer ? 0 : -ENOMEM;
 }
 
-static int answer_activate(const Request *q, json_t **ret, Failure *f) {
+static int answer_activate(const PluginRequest *q, json_t **ret, Failure *f) {
         return give_answer(json_pack("{s:[s]}", "Implements", "VolumeDriver"), ret);
 }
 
-static int answer_capabilities(const Request *q, json_t **ret, Failure *f) {
+static int answer_capabilities(const PluginRequest *q, json_t **ret, Failure *f) {
         return give_answer(json_pack("{s:{s:s}}", "Capabilities", "Scope", "local"), ret);
 }
 
-static int answer_create(const Request *q, json_t **ret, Failure *f) {
+static int answer_create(const PluginRequest *q, json_t **ret, Failure *f) {
         return volume_create(q->plugin, q->name, q->options, f);
 }
 
-static int answer_remove(const Request *q, json_t **ret, Failure *f) {
+static int answer_remove(const PluginRequest *q, json_t **ret, Failure *f) {
         return volume_remove(q->plugin, q->name, f);
 }
 
-static int answer_mount(const Request *q, json_t **ret, Failure *f) {
+static int answer_mount(const PluginRequest *q, json_t **ret, Failure *f) {
         _cleanup_free_ char *target = NULL;
         int r;
 
@@ -53,11 +53,11 @@ static int answer_mount(const Request *q, json_t **ret, Failure *f) {
         return r != 0 ? r : give_answer(json_pack("{s:s}", "Mountpoint", target), ret);
 }
 
-static int answer_unmount(const Request *q, json_t **ret, Failure *f) {
+static int answer_unmount(const PluginRequest *q, json_t **ret, Failure *f) {
         return volume_unmount(q->plugin, q->name, f);
 }
 
-static int answer_path(const Request *q, json_t **ret, Failure *f) {
+static int answer_path(const PluginRequest *q, json_t **ret, Failure *f) {
         _cleanup_free_ char *target = NULL;
         int r;
 
@@ -65,7 +65,7 @@ static int answer_path(const Request *q, json_t **ret, Failure *f) {
         return r != 0 ? r : give_answer(json_pack("{s:s}", "Mountpoint", target ?: ""), ret);
 }
 
-static int answer_get(const Request *q, json_t **ret, Failure *f) {
+static int answer_get(const PluginRequest *q, json_t **ret, Failure *f) {
         _cleanup_free_ char *target = NULL;
         int r;
 
@@ -75,7 +75,7 @@ static int answer_get(const Request *q, json_t **ret, Failure *f) {
         return give_answer(json_pack("{s:{s:s, s:s}}", "Volume", "Name", q->name, "Mountpoint", target ?: ""), ret);
 }
 
-static int answer_list(const Request *q, json_t **ret, Failure *f) {
+static int answer_list(const PluginRequest *q, json_t **ret, Failure *f) {
         _cleanup_json_ json_t *names = NULL, *volumes = json_array();
         const json_t *name;
         size_t i;
@@ -95,7 +95,7 @@ static int answer_list(const Request *q, json_t **ret, Failure *f) {
 static const struct Method {
         const char *url;
         bool named; /* the request has the name of a volume */
-        int (*answer)(const Request *q, json_t **ret, Failure *f);
+        int (*answer)(const PluginRequest *q, json_t **ret, Failure *f);
 } methods[] = {
         { "/Plugin.Activate", false, answer_activate },  { "/VolumeDriver.Capabilities", false, answer_capabilities },
         { "/VolumeDriver.Create", true, answer_create }, { "/VolumeDriver.Remove", true, answer_remove },
@@ -121,7 +121,7 @@ static int give_refusal(int status, const char *message, char **ret) {
 
 /* Reads the members that the plugin uses. Ignores others, such as ID: podman itself counts the containers of
  * a volume. */
-static int read_plugin_request(const json_t *body, Request *q, char **ret) {
+static int read_plugin_request(const json_t *body, PluginRequest *q, char **ret) {
         const json_t *name = json_object_get(body, "Name"), *options = json_object_get(body, "Opts");
 
         if (!json_is_string(name) || !record_name_is_valid(json_string_value(name)))
@@ -139,7 +139,7 @@ static int read_plugin_request(const json_t *body, Request *q, char **ret) {
  * and a JSON object, the answer another object. Returns the HTTP status, or a negative errno. */
 static int answer_method(const struct Method *method, const Plugin *p, const Body *body, char **ret) {
         _cleanup_json_ json_t *root = NULL, *none = json_object(), *answer = NULL;
-        Request q = { .plugin = p, .name = "" };
+        PluginRequest q = { .plugin = p, .name = "" };
         _cleanup_failure_ Failure f = { 0 };
         int r;
 

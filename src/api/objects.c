@@ -7,7 +7,7 @@
 #include "api/objects.h"
 #include "basic/log.h"
 #include "job/end.h"
-#include "job/line.h"
+#include "job/job-queue.h"
 
 /* The objects of volumes and jobs, and org.freedesktop.LogControl1, through which systemctl service-log-level
  * reads and changes the log level. authorize_filter() checks access to all properties. */
@@ -198,10 +198,10 @@ static int job_get_waits_for(sd_bus *bus, const char *path, const char *interfac
         const Job *job = userdata;
         Dict d = { .m = reply };
 
-        if (line_waits_for_conflict(job))
+        if (queue_waits_for_conflict(job))
                 dict_append_conflicts(&d, &job->plan);
         else
-                append_front(&d, line_get_front(job));
+                append_front(&d, queue_get_front(job));
         return d.error;
 }
 

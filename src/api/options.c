@@ -7,12 +7,12 @@
 
 /* The destinations of the values of wire/option-table.h. Flags and words are ints until all options are
  * read. */
-typedef struct Target {
+typedef struct OptionTarget {
         void *where;
         int (*parse)(const char *s); /* turns a word into its value; NULL: a string */
-} Target;
+} OptionTarget;
 
-static int store_word(const RequestOption *o, const Target *target, const char *s, Failure *f) {
+static int store_word(const RequestOption *o, const OptionTarget *target, const char *s, Failure *f) {
         _cleanup_free_ char *escaped = NULL;
         int r;
 
@@ -31,7 +31,7 @@ static int store_word(const RequestOption *o, const Target *target, const char *
 }
 
 /* The type of the value has been checked. */
-static int read_value(sd_bus_message *m, const RequestOption *o, const Target *target, Failure *f) {
+static int read_value(sd_bus_message *m, const RequestOption *o, const OptionTarget *target, Failure *f) {
         char **l, ***list;
         const char *s;
         uint32_t gid;
@@ -75,7 +75,8 @@ static int refuse_key(const char *key, const char *format, Failure *f) {
         return failure_set(f, FAILURE_INVALID_OPTION, "%s '%s'; see org.selvol1(5).", format, escaped);
 }
 
-static int read_option_entry(sd_bus_message *m, RequestMethod method, const Target *targets, bool *seen, Failure *f) {
+static int read_option_entry(sd_bus_message *m, RequestMethod method, const OptionTarget *targets, bool *seen,
+                             Failure *f) {
         const char *key, *contents;
         const RequestOption *o;
         size_t i;
@@ -107,7 +108,7 @@ static int read_option_entry(sd_bus_message *m, RequestMethod method, const Targ
         return r < 0 ? r : 0;
 }
 
-static int read_options(sd_bus_message *m, RequestMethod method, const Target *targets, Failure *f) {
+static int read_options(sd_bus_message *m, RequestMethod method, const OptionTarget *targets, Failure *f) {
         bool seen[REQUEST_OPTIONS] = { 0 };
         int r;
 
@@ -131,7 +132,7 @@ static int read_options(sd_bus_message *m, RequestMethod method, const Target *t
 int options_read(sd_bus_message *m, RequestMethod method, Request *q, VerifyDepth *ret_depth, Failure *f) {
         int access_mode = (int) q->access_mode, relabel_by = (int) q->relabel_by, read_only = q->read_only,
             depth = VERIFY_ROOT, force = q->walk.force, user_namespace = q->user_namespace, r;
-        const Target targets[REQUEST_OPTIONS] = {
+        const OptionTarget targets[REQUEST_OPTIONS] = {
                 [OPTION_SELINUX_LEVEL] = { &q->level, NULL },
                 [OPTION_SELINUX_CONTEXT] = { &q->context, NULL },
                 [OPTION_SELINUX_USER] = { &q->user, NULL },

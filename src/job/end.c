@@ -8,7 +8,7 @@
 #include "job/job-log.h"
 #include "job/job-metrics.h"
 #include "job/job-record.h"
-#include "job/line.h"
+#include "job/job-queue.h"
 #include "job/orphans.h"
 #include "state/commit.h"
 #include "state/watch.h"
@@ -108,7 +108,7 @@ void job_release(Job *job) {
 
         log_debug("%s: job %llu: child gone, claims released.", job->request.volume, (unsigned long long) job->id);
         claims_leave(&s->claims, &job->claims);
-        line_advance(job->jobs);
+        queue_advance(job->jobs);
         /* While the job ran, selvold ignored changes of the mount table at its target. */
         if (s->recheck_needed || (h && h->state != HOLDER_MOUNTED && operation_type(job->operation)->changes))
                 watch_recheck(s);
@@ -157,7 +157,7 @@ void job_conclude_failed(Job *job) {
 
 void job_stop(Job *job) {
         switch (job->state) {
-        case JOB_IN_LINE:
+        case JOB_QUEUED:
         case JOB_PARKED:
                 job_conclude(job);
                 return;
@@ -305,17 +305,17 @@ int job_on_timer(sd_event_source *source, uint64_t usec, void *userdata) {
 
         if (now >= job->notice_usec) {
                 job->notice_usec = UINT64_MAX;
-                line_log_long_wait(job);
+                queue_log_long_wait(job);
         }
         if (now >= job->deadline_usec) {
                 job->deadline_usec = UINT64_MAX;
                 switch (job->state) {
-                case JOB_IN_LINE:
+                case JOB_QUEUED:
                 case JOB_PARKED:
                 case JOB_LEAVING:
                         /* A job that waits for a conflict already has the conflict as its failure. */
-                        if (!line_waits_for_conflict(job) && !orphans_fail_busy(job))
-                                line_fail_busy(job);
+                        if (!queue_waits_for_conflict(job) && !orphans_fail_busy(job))
+                                queue_fail_busy(job);
                         break;
                 case JOB_RUNNING:
                 case JOB_ACTING:

@@ -170,7 +170,7 @@ static int fill_holder(const Job *job, Holder *h, const char *device, uint64_t m
         return r < 0 ? r : free_and_strdup(&h->device, device);
 }
 
-int job_record_ready(Job *job, const ReadyNote *note) {
+int job_record_ready(Job *job, const ReadyQuestion *note) {
         Holder *h = job_find_holder(job);
         int r;
 
@@ -315,7 +315,7 @@ FilesWanted job_files_wanted(const Job *job) {
         };
 }
 
-static Witness find_witness(const Job *job) {
+static MarkHistory find_mark_history(const Job *job) {
         const State *s = job->jobs->state;
         const Others others = {
                 .volumes = &s->volumes,
@@ -323,7 +323,7 @@ static Witness find_witness(const Job *job) {
                 .observed = &job->observed,
                 .target = strempty(job->request.target),
         };
-        const WitnessInput in = {
+        const MarkHistoryInput in = {
                 .settings = &s->settings,
                 .others = &others,
                 .driver = job->request.driver,
@@ -332,7 +332,7 @@ static Witness find_witness(const Job *job) {
                 .adopted = job->operation == OPERATION_ADOPT,
         };
 
-        return plan_witness(&in);
+        return plan_mark_history(&in);
 }
 
 int job_fill_answer(const Job *job, PlanAnswer *ret) {
@@ -345,9 +345,9 @@ int job_fill_answer(const Job *job, PlanAnswer *ret) {
 
         a.read_only = p->read_only;
         a.share_id = job->share_id;
-        a.witness = find_witness(job);
+        a.history = find_mark_history(job);
         /* Other programs that can write may change files, whatever this job does to them. */
-        a.change = a.witness.beside ? mark_change_max(p->change, MARK_RESET_ALL) : p->change;
+        a.change = a.history.beside ? mark_change_max(p->change, MARK_RESET_ALL) : p->change;
         a.entries_per_sec = job->request.walk.entries_per_sec;
         /* Whether the file system keeps labels matters only for a relabel, and where the plan says that it
          * keeps none. */

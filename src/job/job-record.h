@@ -23,7 +23,7 @@ Holder *job_find_at_target(const Job *job, Volume **ret);
 int job_record_intent(Job *job, bool adopted) _warn_unused_;
 /* Records the intent: the holder, the identity of its mount, and the groups that the mount swaps. Returns 0,
  * -EBADMSG or -ENOMEM. */
-int job_record_ready(Job *job, const ReadyNote *note) _warn_unused_;
+int job_record_ready(Job *job, const ReadyQuestion *note) _warn_unused_;
 /* Records the outcome: the holder has the volume mounted. Returns 0; -EBADMSG if the holder is gone;
  * -ENOMEM. */
 int job_record_outcome(Job *job) _warn_unused_;

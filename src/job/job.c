@@ -63,9 +63,9 @@ const char *operation_to_string(Operation operation) {
 
 /* When selvold stops, a job in any state is over at once. */
 static const unsigned steps[JOB_STATES] = {
-        [JOB_IN_LINE] = STEP(JOB_RUNNING) | STEP(JOB_COMMITTING),
-        [JOB_PARKED] = STEP(JOB_IN_LINE) | STEP(JOB_COMMITTING),
-        [JOB_LEAVING] = STEP(JOB_IN_LINE) | STEP(JOB_PARKED) | STEP(JOB_STOPPING),
+        [JOB_QUEUED] = STEP(JOB_RUNNING) | STEP(JOB_COMMITTING),
+        [JOB_PARKED] = STEP(JOB_QUEUED) | STEP(JOB_COMMITTING),
+        [JOB_LEAVING] = STEP(JOB_QUEUED) | STEP(JOB_PARKED) | STEP(JOB_STOPPING),
         [JOB_RUNNING] =
                 STEP(JOB_LEAVING) | STEP(JOB_ACTING) | STEP(JOB_STOPPING) | STEP(JOB_SETTLING) | STEP(JOB_COMMITTING),
         [JOB_ACTING] = STEP(JOB_STOPPING) | STEP(JOB_SETTLING) | STEP(JOB_COMMITTING),
@@ -87,7 +87,7 @@ void job_set_state(Job *job, JobState state) {
 
 const char *job_state_word(const Job *job) {
         switch (job->state) {
-        case JOB_IN_LINE:
+        case JOB_QUEUED:
         case JOB_PARKED:
         case JOB_LEAVING:
                 return "waiting";

@@ -24,7 +24,7 @@ typedef enum Operation {
 
 /* job.c lists the allowed steps between these states, HACKING.md has a diagram. */
 typedef enum JobState {
-        JOB_IN_LINE,    /* waits for its claims, or for a place to run; no child */
+        JOB_QUEUED,     /* waits for its claims, or for a place to run; no child */
         JOB_PARKED,     /* waits (WaitUSec) for a conflict that its plan names; no child */
         JOB_LEAVING,    /* has to wait for a claim or a conflict; its child has not exited yet */
         JOB_RUNNING,    /* its child runs, or is about to start, and has changed no visible mount */
@@ -222,11 +222,11 @@ typedef struct OperationType {
         const char *method;
         int (*append)(const Job *job, sd_bus_message *call);
         /* Decides on the child's observations, and records the intent; NULL for an operation without
-         * questions. The caller handles a verdict other than PLAN_GO; PLAN_STOP ends a job that asked only
+         * questions. The caller handles a step other than PLAN_GO; PLAN_STOP ends a job that asked only
          * for a plan. */
         int (*plan)(Job *job, const PlanQuestion *q, PlanAnswer *ret);
         /* Records the mount that the child has made, before the mount is visible. */
-        int (*ready)(Job *job, const ReadyNote *note);
+        int (*ready)(Job *job, const ReadyQuestion *note);
         /* Checks the result and records it. */
         int (*take)(Job *job, sd_bus_message *reply);
         /* Undoes what was recorded, if the operation fails or has to wait. NULL: nothing to undo. */

@@ -6,7 +6,7 @@
 #include "job/end.h"
 #include "job/job-log.h"
 #include "job/jobs.h"
-#include "job/line.h"
+#include "job/job-queue.h"
 #include "job/orphans.h"
 #include "job/run.h"
 #include "state/commit.h"
@@ -23,10 +23,10 @@ static int on_advance(sd_event_source *source, void *userdata) {
 }
 
 static void on_mount_gone(void *userdata, const char *target) {
-        line_mount_gone(userdata, target);
+        queue_mount_gone(userdata, target);
 }
 
-static int on_orphans(void *userdata, const OrphanNote *notes, size_t n) {
+static int on_orphans(void *userdata, const OrphanInfo *notes, size_t n) {
         return orphans_take(userdata, notes, n);
 }
 
@@ -149,8 +149,8 @@ void job_forget_waiter(Jobs *jobs, const void *userdata) {
         DL_FOREACH (jobs->list, job)
                 if (remove_waiter(job->waiters, &job->n_waiters, userdata) ||
                     remove_waiter(job->followers, &job->n_followers, userdata)) {
-                        if (job->state == JOB_IN_LINE || job->state == JOB_PARKED)
-                                line_let_past(job);
+                        if (job->state == JOB_QUEUED || job->state == JOB_PARKED)
+                                queue_let_past(job);
                         return;
                 }
 }
@@ -217,7 +217,7 @@ static int join_job(Job *job, const Caller *caller, JobReply reply, void *userda
         if (r != 0)
                 return r;
         log_debug("%s: job %llu: another caller waits for it.", job->request.volume, (unsigned long long) job->id);
-        line_advance(job->jobs);
+        queue_advance(job->jobs);
         return 0;
 }
 
@@ -250,7 +250,7 @@ static int job_new(Jobs *jobs, Operation operation, Request *request, VerifyDept
                 .jobs = jobs,
                 .id = ++jobs->last_id,
                 .operation = operation,
-                .state = JOB_IN_LINE,
+                .state = JOB_QUEUED,
                 .request = *request,
                 .depth = depth,
                 .caller = *caller,
@@ -275,7 +275,7 @@ static int job_new(Jobs *jobs, Operation operation, Request *request, VerifyDept
         if (r != 0)
                 return r;
         if (operation_type(operation)->changes) {
-                r = line_enter(jobs->state, &job->claims, job->request.volume, job->request.target);
+                r = queue_enter(jobs->state, &job->claims, job->request.volume, job->request.target);
                 if (r < 0)
                         return r;
         }
@@ -314,9 +314,9 @@ int job_start(Jobs *jobs, Operation operation, Request *request, VerifyDepth dep
         log_debug("%s: job %llu: %s.", job->request.volume, (unsigned long long) job->id,
                   operation_to_string(operation));
         places_count(&places, jobs);
-        if (places_have_room(&places, job) && line_is_turn(job))
+        if (places_have_room(&places, job) && queue_is_turn(job))
                 job_run(job);
         else
-                line_show(job);
+                queue_show(job);
         return 0;
 }

@@ -36,7 +36,7 @@ static int make_mount_plan(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
                 return 0;
         failure_done(&job->failure);
         plan_done(&job->plan);
-        ret->verdict = PLAN_LOOK;
+        ret->step = PLAN_LOOK;
         return 0;
 }
 
@@ -50,7 +50,7 @@ static int decide_mount(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
         if (h && (h->state == HOLDER_MOUNTED || v != job_volume(job)))
                 reconcile_holder(job->jobs->state, v, h, NULL);
         r = make_mount_plan(job, q, ret);
-        if (r != 0 || ret->verdict == PLAN_LOOK)
+        if (r != 0 || ret->step == PLAN_LOOK)
                 return r;
         r = job_fill_answer(job, ret);
         if (r < 0)
@@ -66,7 +66,7 @@ static void predict_files(Job *job) {
         const Volume *v = job_volume(job);
         const FilesSeen seen = {
                 .mark = v ? &v->mark : &unknown,
-                .belief = MARK_BELIEVED,
+                .trust = MARK_TRUSTED,
                 .root_context = v ? v->mark.context : NULL,
                 .root_gid = v ? v->mark.gid : 0,
                 .root_mode = S_IFDIR | S_ISGID | 0777,
@@ -83,10 +83,10 @@ static int plan_only(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
         int r;
 
         r = make_mount_plan(job, q, ret);
-        if (r != 0 || ret->verdict == PLAN_LOOK)
+        if (r != 0 || ret->step == PLAN_LOOK)
                 return r;
         predict_files(job);
-        ret->verdict = PLAN_STOP;
+        ret->step = PLAN_STOP;
         /* The predicted walk might take the files' group from another holder. */
         r = job_check_reliances(job, &job->result.files, NULL, &list, &n);
         reliances_free(list, n);

@@ -2,7 +2,7 @@
 #include <utlist.h>
 
 #include "basic/log.h"
-#include "job/line.h"
+#include "job/job-queue.h"
 #include "job/orphans.h"
 
 typedef struct Orphan Orphan;
@@ -27,7 +27,7 @@ static Orphan *orphan_free(Orphan *o) {
 }
 DEFINE_CLEANUP_FUNC(Orphan *, orphan_free);
 
-static int add_orphan(Jobs *jobs, const OrphanNote *note, Orphan **ret) {
+static int add_orphan(Jobs *jobs, const OrphanInfo *note, Orphan **ret) {
         _cleanup_(orphan_freep) Orphan *o = calloc(1, sizeof(*o));
         const char *volume = note->volume;
         Volume *v;
@@ -44,7 +44,7 @@ static int add_orphan(Jobs *jobs, const OrphanNote *note, Orphan **ret) {
         o->target = strdup(note->target);
         if (!o->operation || !o->volume || !o->target)
                 return -ENOMEM;
-        r = line_enter(jobs->state, &o->claims, o->volume, o->target);
+        r = queue_enter(jobs->state, &o->claims, o->volume, o->target);
         if (r < 0)
                 return r;
         log_notice(
@@ -55,7 +55,7 @@ static int add_orphan(Jobs *jobs, const OrphanNote *note, Orphan **ret) {
         return 0;
 }
 
-int orphans_take(Jobs *jobs, const OrphanNote *notes, size_t n) {
+int orphans_take(Jobs *jobs, const OrphanInfo *notes, size_t n) {
         Orphan *o, *next;
         int r;
 
@@ -78,7 +78,7 @@ int orphans_take(Jobs *jobs, const OrphanNote *notes, size_t n) {
                 log_info("%s: process %i, of a selvold that has ended, has gone.", o->volume, (int) o->pid);
                 DL_DELETE(jobs->orphans, o);
                 orphan_free(o);
-                line_advance(jobs);
+                queue_advance(jobs);
         }
         return 0;
 }

@@ -6,7 +6,7 @@
 #include "job/end.h"
 #include "job/job-log.h"
 #include "job/job-record.h"
-#include "job/line.h"
+#include "job/job-queue.h"
 #include "job/run.h"
 #include "state/commit.h"
 #include "state/watch.h"
@@ -30,8 +30,8 @@ static int on_child_disconnected(sd_bus_message *signal, void *userdata, sd_bus_
 static const sd_bus_vtable questions[] = {
         SD_BUS_VTABLE_START(0),
         SD_BUS_METHOD(DECISION_PLAN, PLAN_QUESTION_TYPE, PLAN_ANSWER_TYPE, on_plan, SD_BUS_VTABLE_UNPRIVILEGED),
-        SD_BUS_METHOD(DECISION_WALK, WALK_NOTE_TYPE, "", on_walk, SD_BUS_VTABLE_UNPRIVILEGED),
-        SD_BUS_METHOD(DECISION_READY, READY_NOTE_TYPE, "", on_ready, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD(DECISION_WALK, WALK_QUESTION_TYPE, "", on_walk, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD(DECISION_READY, READY_QUESTION_TYPE, "", on_ready, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_VTABLE_END,
 };
 
@@ -117,11 +117,11 @@ void jobs_advance(Jobs *jobs) {
         jobs_expire(jobs);
         places_count(&places, jobs);
         DL_FOREACH_SAFE (jobs->list, job, next) {
-                if (job->state != JOB_IN_LINE || !places_have_room(&places, job))
+                if (job->state != JOB_QUEUED || !places_have_room(&places, job))
                         continue;
                 if (job->operation == OPERATION_UNMOUNT)
                         job_cancel_verifies(job);
-                if (!line_is_turn(job))
+                if (!queue_is_turn(job))
                         continue;
                 places_take(&places, job);
                 job_run(job);
@@ -149,7 +149,7 @@ static int send_answer(Job *job, const PlanAnswer *a) {
         if (!question)
                 return -ENOENT;
         log_debug("%s: job %llu: Plan is answered with %s.", job->request.volume, (unsigned long long) job->id,
-                  plan_verdict_to_string(a->verdict));
+                  plan_step_to_string(a->step));
         r = sd_bus_message_new_method_return(question, &reply);
         if (r < 0)
                 return r;
@@ -160,11 +160,11 @@ static int send_answer(Job *job, const PlanAnswer *a) {
         return r < 0 ? r : 0;
 }
 
-/* Sends a verdict that ends the child, which has published nothing. */
-static void send_verdict(Job *job, PlanVerdict verdict) {
+/* Sends a step that ends the child, which has published nothing. */
+static void send_plan_step(Job *job, PlanStep step) {
         PlanAnswer a = PLAN_ANSWER_INIT;
 
-        a.verdict = verdict;
+        a.step = step;
         if (send_answer(job, &a) < 0)
                 peer_hang_up(job->worker);
 }
@@ -174,11 +174,11 @@ static int decide_plan(Job *job, PlanQuestion *q, PlanAnswer *ret) {
         int r;
 
         if (operation_type(job->operation)->changes) {
-                r = line_claim_superblock(job, job->observed.superblock);
+                r = queue_claim_superblock(job, job->observed.superblock);
                 if (r < 0)
                         return r;
                 if (r == 0) {
-                        ret->verdict = PLAN_WAIT;
+                        ret->step = PLAN_WAIT;
                         return 0;
                 }
         }
@@ -192,9 +192,9 @@ static int decide_plan(Job *job, PlanQuestion *q, PlanAnswer *ret) {
         if (r <= 0)
                 return r;
         job_refuse(job);
-        if (!line_wait_for_conflict(job))
+        if (!queue_wait_for_conflict(job))
                 return r;
-        ret->verdict = PLAN_WAIT;
+        ret->step = PLAN_WAIT;
         return 0;
 }
 
@@ -221,19 +221,19 @@ static int on_plan(sd_bus_message *m, void *userdata, sd_bus_error *error) {
                   (unsigned long long) job->id, strempty(job->observed.fs_type), strempty(job->observed.superblock),
                   job->observed.n_mounts);
         r = decide_plan(job, &q, &a);
-        if (r == 0 && a.verdict == PLAN_WAIT) {
+        if (r == 0 && a.step == PLAN_WAIT) {
                 /* When its child is gone, the job waits as if nothing had been recorded for it. */
                 job_revert(job);
                 job_set_state(job, JOB_LEAVING);
-                line_show(job);
-                send_verdict(job, PLAN_WAIT);
+                queue_show(job);
+                send_plan_step(job, PLAN_WAIT);
                 return 1;
         }
-        if (r == 0 && a.verdict != PLAN_STOP)
+        if (r == 0 && a.step != PLAN_STOP)
                 r = send_answer(job, &a);
         job_fail(job, r);
-        if (r != 0 || a.verdict == PLAN_STOP) {
-                send_verdict(job, PLAN_STOP);
+        if (r != 0 || a.step == PLAN_STOP) {
+                send_plan_step(job, PLAN_STOP);
                 job_conclude_failed(job);
         }
         return 1;
@@ -259,13 +259,13 @@ static void answer_durable(Job *job) {
 }
 
 static int on_walk(sd_bus_message *m, void *userdata, sd_bus_error *error) {
-        _cleanup_(walk_note_done) WalkNote n = { 0 };
+        _cleanup_(walk_question_done) WalkQuestion n = { 0 };
         Job *job = userdata;
         int r;
 
         if (is_unasked(job, operation_type(job->operation)->plan))
                 return sd_bus_error_set(error, SD_BUS_ERROR_FAILED, "There is nothing to walk over.");
-        r = walk_note_read(m, &n);
+        r = walk_question_read(m, &n);
         if (r < 0)
                 return disbelieve_child(job, r);
         job->result.files = n.files;
@@ -322,13 +322,13 @@ static int on_progress(sd_bus_message *m, void *userdata, sd_bus_error *error) {
 /* The question Ready. */
 
 static int on_ready(sd_bus_message *m, void *userdata, sd_bus_error *error) {
-        _cleanup_(ready_note_done) ReadyNote n = { 0 };
+        _cleanup_(ready_question_done) ReadyQuestion n = { 0 };
         Job *job = userdata;
         int r;
 
         if (is_unasked(job, operation_type(job->operation)->ready))
                 return sd_bus_error_set(error, SD_BUS_ERROR_FAILED, "Nothing can be ready.");
-        r = ready_note_read(m, &n);
+        r = ready_question_read(m, &n);
         if (r >= 0)
                 r = operation_type(job->operation)->ready(job, &n);
         if (r >= 0)
@@ -450,7 +450,7 @@ static int on_child_disconnected(sd_bus_message *signal, void *userdata, sd_bus_
         job->worker = peer_disconnect(job->worker);
         switch (job->state) {
         case JOB_LEAVING:
-                line_take_place(job);
+                queue_take_place(job);
                 break;
         case JOB_RUNNING:
         case JOB_ACTING:

@@ -6,5 +6,5 @@
 /* Starts the child of a job that can run, and takes its result. */
 void job_run(Job *job);
 /* Frees jobs that are over, then runs the queued jobs that can run. The event loop calls it after
- * line_advance(). */
+ * queue_advance(). */
 void jobs_advance(Jobs *jobs);

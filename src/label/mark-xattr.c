@@ -151,7 +151,7 @@ int mark_xattr_begin(int fd, const MarkWork *work, const MarkProof *proof, Mark 
         if (r < 0)
                 return r;
         if (old.found != MARK_UNSUPPORTED) {
-                if (proof->belief == MARK_ELSEWHERE)
+                if (proof->trust == MARK_STALE)
                         (void) mark_apply(&begun, MARK_RESET_ALL);
                 r = mark_begin(&begun, work);
                 if (r < 0)

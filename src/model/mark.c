@@ -196,8 +196,8 @@ bool mark_exceeds(const Mark *m, MarkChange change) {
 }
 
 bool mark_is_outdated(const Mark *m, const MarkProof *proof) {
-        return m->found == MARK_PRESENT && proof->belief != MARK_ELSEWHERE &&
-               fingerprint_is_known(&proof->fingerprint) && !fingerprint_equal(&m->fingerprint, &proof->fingerprint);
+        return m->found == MARK_PRESENT && proof->trust != MARK_STALE && fingerprint_is_known(&proof->fingerprint) &&
+               !fingerprint_equal(&m->fingerprint, &proof->fingerprint);
 }
 
 int mark_begin(Mark *m, const MarkWork *work) {

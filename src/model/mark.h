@@ -101,24 +101,24 @@ char *mark_format(const Mark *m) _warn_unused_;
 int mark_parse(const char *text, size_t n, Mark *ret) _warn_unused_;
 
 /* Whether selvol trusts a mark. */
-typedef enum MarkBelief {
-        MARK_ELSEWHERE, /* another program may have mounted the file system for writing since */
-        MARK_TRUSTED,   /* the same, but TrustedMark=yes is configured */
-        MARK_BELIEVED,
-} MarkBelief;
+typedef enum MarkTrust {
+        MARK_STALE,              /* another program may have mounted the file system for writing since */
+        MARK_TRUSTED_BY_SETTING, /* the same, but TrustedMark=yes is configured */
+        MARK_TRUSTED,
+} MarkTrust;
 
 /* Facts about a mark that only selvold knows. */
-typedef struct Witness {
+typedef struct MarkHistory {
         /* selvol has had the volume mounted, or adopted, since the mark was found right */
         bool alive;
         bool beside;      /* a foreign mount of the file system is writable now */
         bool trusted;     /* TrustedMark= */
         Fingerprint kept; /* the file system's fingerprint after its last unmount */
-} Witness;
+} MarkHistory;
 
 /* Facts for writing a mark. */
 typedef struct MarkProof {
-        MarkBelief belief;
+        MarkTrust trust;
         Fingerprint fingerprint; /* of the file system now; only for ext4 */
 } MarkProof;
 

@@ -157,9 +157,9 @@ typedef struct Key {
         void *target;
 } Key;
 
-/* Reports a mistake at the key; key NULL: in the section. */
-static _printf_(5, 6) int mistake(const Config *config, const char *section, const char *key, Failure *f,
-                                  const char *format, ...) {
+/* Reports a setting_mistake at the key; key NULL: in the section. */
+static _printf_(5, 6) int setting_mistake(const Config *config, const char *section, const char *key, Failure *f,
+                                          const char *format, ...) {
         _cleanup_free_ char *place = NULL, *text = NULL;
         va_list ap;
         int r;
@@ -216,8 +216,8 @@ static int read_key(const Config *config, const char *section, const Key *key, F
         escaped = string_escape(value, 80);
         if (!escaped)
                 return -ENOMEM;
-        return mistake(config, section, key->name, f, "[%s] %s=%s is not valid: %s, see selvol.conf(5).", section,
-                       key->name, escaped, describe_form(key->reader));
+        return setting_mistake(config, section, key->name, f, "[%s] %s=%s is not valid: %s, see selvol.conf(5).",
+                               section, key->name, escaped, describe_form(key->reader));
 }
 
 static int read_section(const Config *config, const char *section, const Key *keys, size_t n_keys, Failure *f) {
@@ -234,8 +234,8 @@ static int read_section(const Config *config, const char *section, const Key *ke
                 while (key < keys + n_keys && !streq(key->name, *name))
                         key++;
                 if (key == keys + n_keys)
-                        return mistake(config, section, *name, f, "[%s] has no key %s=, see selvol.conf(5).", section,
-                                       *name);
+                        return setting_mistake(config, section, *name, f, "[%s] has no key %s=, see selvol.conf(5).",
+                                               section, *name);
                 r = read_key(config, section, key, f);
                 if (r != 0)
                         return r;
@@ -277,8 +277,9 @@ static int read_file_system(const Config *config, const char *section, const cha
         FileSystem *grown, *fs;
 
         if (n == 0 || n > 32 || name[n] != '\0')
-                return mistake(config, section, NULL, f,
-                               "[%s] does not name a file system: write for example [FileSystem ext4].", section);
+                return setting_mistake(config, section, NULL, f,
+                                       "[%s] does not name a file system: write for example [FileSystem ext4].",
+                                       section);
 
         grown = reallocarray(s->file_systems, s->n_file_systems + 1, sizeof(FileSystem));
         if (!grown)
@@ -336,7 +337,7 @@ static int read_any_section(const Config *config, const char *section, Settings 
         if (name)
                 return read_trait(config, section, name, &s->drivers, &s->n_drivers, f);
 
-        return mistake(
+        return setting_mistake(
                 config, section, NULL, f,
                 "there is no section [%s]: use Service, Worker, FileSystem TYPE, VolumeType TYPE or Driver NAME.",
                 section);
@@ -359,9 +360,9 @@ int settings_parse(const Config *config, Settings *ret, Failure *f) {
         if (r < 0)
                 return r;
         if (loose)
-                return mistake(config, NULL, loose[0], f,
-                               "key %s= is in no section: write it below [Service], [Worker] or another one.",
-                               loose[0]);
+                return setting_mistake(config, NULL, loose[0], f,
+                                       "key %s= is in no section: write it below [Service], [Worker] or another one.",
+                                       loose[0]);
         r = config_sections(config, &sections);
         if (r < 0)
                 return r;

@@ -7,10 +7,10 @@
 enum { PARENTS_MAX = 1000 };
 
 /* A table, and its mounts sorted by parent and target. */
-typedef struct Places {
+typedef struct CoverPlaces {
         const MountTable *table;
         const Mount **sorted;
-} Places;
+} CoverPlaces;
 
 /* Only the first n characters of target count. */
 static int compare_place(uint64_t parent, const char *target, size_t n, const Mount *m) {
@@ -29,7 +29,7 @@ static int compare_places(const void *a, const void *b) {
 }
 
 /* Finds the mount on the parent at the first n characters of target; NULL: none. */
-static const Mount *find_place(const Places *p, uint64_t parent, const char *target, size_t n) {
+static const Mount *find_place(const CoverPlaces *p, uint64_t parent, const char *target, size_t n) {
         size_t low = 0, high = p->table->n;
 
         while (low < high) {
@@ -47,7 +47,7 @@ static const Mount *find_place(const Places *p, uint64_t parent, const char *tar
 }
 
 /* Finds another mount on the parent: at a directory above the mount, or on top of the parent. */
-static const Mount *find_above(const Places *p, const Mount *m, const Mount *parent) {
+static const Mount *find_above(const CoverPlaces *p, const Mount *m, const Mount *parent) {
         size_t above = strlen(parent->target);
         const Mount *found;
 
@@ -63,7 +63,7 @@ static const Mount *find_above(const Places *p, const Mount *m, const Mount *par
 }
 
 /* Finds the mount that hides m: on top of m, or on the way to m or to a parent of m. */
-static const Mount *find_cover(const Places *p, const Mount *m) {
+static const Mount *find_cover(const CoverPlaces *p, const Mount *m) {
         const Mount *found = find_place(p, m->id, m->target, strlen(m->target));
 
         if (found == m)
@@ -93,7 +93,7 @@ int cover_find(const MountTable *table, const Mount ***ret) {
                 sorted[i] = &table->mounts[i];
         qsort(sorted, table->n, sizeof(Mount *), compare_places);
         for (size_t i = 0; i < table->n; i++)
-                covers[i] = find_cover(&(Places){ table, sorted }, &table->mounts[i]);
+                covers[i] = find_cover(&(CoverPlaces){ table, sorted }, &table->mounts[i]);
         *ret = TAKE_PTR(covers);
         return 0;
 }

@@ -32,10 +32,10 @@ enum {
         FLAG_READ_ONLY = 0x1, /* SB_RDONLY, MOUNT_ATTR_RDONLY */
 };
 
-typedef struct Request {
+typedef struct StatmountRequest {
         uint32_t size, spare;
         uint64_t id, mask;
-} Request;
+} StatmountRequest;
 
 typedef struct Reply {
         uint32_t size, options;
@@ -94,7 +94,7 @@ void statmount_disable(void) {
 
 /* Calls statmount(2). The reply must have the fields of mask; those of optional may be missing. */
 static int call_statmount(uint64_t id, uint64_t mask, uint64_t optional, Reply *ret) {
-        const Request request = { .size = sizeof(request), .id = id, .mask = mask | optional };
+        const StatmountRequest request = { .size = sizeof(request), .id = id, .mask = mask | optional };
 
         if (disabled || id == 0)
                 return -EOPNOTSUPP;

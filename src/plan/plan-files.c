@@ -26,11 +26,11 @@ static bool is_part_of_held(const Others *others, const MountFact *m) {
         return false;
 }
 
-static bool is_adopted(const WitnessInput *in) {
+static bool is_adopted(const MarkHistoryInput *in) {
         return in->adopted || (in->others->own && volume_has_adopted(in->others->own));
 }
 
-static bool is_stranger(const WitnessInput *in, const MountFact *m) {
+static bool is_stranger(const MarkHistoryInput *in, const MountFact *m) {
         const Others *others = in->others;
 
         if (m->read_only || streq(m->target, others->target) || volumes_find_target(others->volumes, m->target, NULL))
@@ -39,13 +39,13 @@ static bool is_stranger(const WitnessInput *in, const MountFact *m) {
                (!is_adopted(in) && !is_part_of_held(others, m));
 }
 
-Witness plan_witness(const WitnessInput *in) {
+MarkHistory plan_mark_history(const MarkHistoryInput *in) {
         const Trait *driver = in->driver ? settings_driver(in->settings, in->driver) : NULL,
                     *type = settings_volume_type(in->settings, in->volume_type);
         const Observed *observed = in->others->observed;
         const Volume *own = in->others->own;
         const Holder *h;
-        Witness w = { 0 };
+        MarkHistory w = { 0 };
 
         if (own && streq(own->fingerprint.text, FINGERPRINT_MOUNTED)) {
                 w.alive = in->shared;
@@ -72,7 +72,7 @@ static bool ext_is_ours(const MarkEvidence *e) {
 }
 
 static bool is_ours(const MarkEvidence *e) {
-        const Witness *w = &e->witness;
+        const MarkHistory *w = &e->history;
 
         if (w->beside || e->hidden)
                 return false;
@@ -84,12 +84,12 @@ static bool is_ours(const MarkEvidence *e) {
                           : e->fresh && fingerprint_equal(&w->kept, &e->before);
 }
 
-MarkBelief files_judge_mark(const MarkEvidence *e) {
+MarkTrust files_judge_mark(const MarkEvidence *e) {
         if (e->mark->found != MARK_PRESENT || e->mark->inode != e->root_inode)
-                return MARK_ELSEWHERE;
+                return MARK_STALE;
         if (is_ours(e))
-                return MARK_BELIEVED;
-        return e->witness.trusted ? MARK_TRUSTED : MARK_ELSEWHERE;
+                return MARK_TRUSTED;
+        return e->history.trusted ? MARK_TRUSTED_BY_SETTING : MARK_STALE;
 }
 
 /* --- labels and groups --- */
@@ -105,13 +105,13 @@ static RelabelReason find_relabel_reason(const FilesWanted *w, const FilesSeen *
                 return RELABEL_REASON_UNKNOWN;
         if (mark->tainted)
                 return RELABEL_REASON_TAINTED;
-        if (seen->belief == MARK_ELSEWHERE)
+        if (seen->trust == MARK_STALE)
                 return RELABEL_REASON_ELSEWHERE;
         if (!streq(mark->context, w->context))
                 return RELABEL_REASON_OTHER_CONTEXT;
         if (!streq(strempty(seen->root_context), w->context))
                 return RELABEL_REASON_ROOT_DIFFERS;
-        return seen->belief == MARK_TRUSTED ? RELABEL_REASON_TRUSTED : RELABEL_REASON_COMPLETE;
+        return seen->trust == MARK_TRUSTED_BY_SETTING ? RELABEL_REASON_TRUSTED : RELABEL_REASON_COMPLETE;
 }
 
 /* Returns the group on disk that the mount shows as gid. */
@@ -142,14 +142,14 @@ static OwnershipReason find_ownership_reason(const FilesWanted *w, const FilesSe
                 return OWNERSHIP_PARTIAL;
         if (mark->ownership_state != FILES_COMPLETE)
                 return OWNERSHIP_UNKNOWN;
-        if (seen->belief == MARK_ELSEWHERE)
+        if (seen->trust == MARK_STALE)
                 return OWNERSHIP_ELSEWHERE;
         if (!root_holds(w, seen, mark->gid))
                 return OWNERSHIP_ROOT_DIFFERS;
         if (mark->gid == unmap_group(w, w->gid))
-                return w->swapped_gid != GID_NONE     ? OWNERSHIP_OTHER_GROUP
-                       : seen->belief == MARK_TRUSTED ? OWNERSHIP_TRUSTED
-                                                      : OWNERSHIP_COMPLETE;
+                return w->swapped_gid != GID_NONE               ? OWNERSHIP_OTHER_GROUP
+                       : seen->trust == MARK_TRUSTED_BY_SETTING ? OWNERSHIP_TRUSTED
+                                                                : OWNERSHIP_COMPLETE;
         if (w->on_disk)
                 return OWNERSHIP_REQUESTED;
         if (w->user_namespace)

@@ -8,23 +8,23 @@
 /* The root of a volume as the mount shows it. */
 typedef struct FilesSeen {
         const Mark *mark;
-        MarkBelief belief;
+        MarkTrust trust;
         const char *root_context; /* canonical; "" or NULL: none */
         gid_t root_gid;           /* as the mount shows it */
         mode_t root_mode;
 } FilesSeen;
 
-typedef struct WitnessInput {
+typedef struct MarkHistoryInput {
         const Settings *settings;
         const Others *others;
         const char *driver, *volume_type; /* driver may be NULL */
         bool shared;                      /* the worker uses or shares the mount of a holder */
         bool adopted;                     /* another program made the mount, and may have made more */
-} WitnessInput;
+} MarkHistoryInput;
 
 /* Collects selvold's knowledge of present and earlier mounts of the volume. Mounts of parts of the volume
  * beneath the target roots are not foreign: kubelet makes them for subPath. Pure. */
-Witness plan_witness(const WitnessInput *in) _pure_;
+MarkHistory plan_mark_history(const MarkHistoryInput *in) _pure_;
 
 /* All facts for judging a mark. */
 typedef struct MarkEvidence {
@@ -36,7 +36,7 @@ typedef struct MarkEvidence {
         bool hidden;        /* the worker can't see all mounts of the file system */
         bool adopted;       /* a driver made the mount */
         bool writable;      /* the driver's mount is writable */
-        Witness witness;
+        MarkHistory history;
 } MarkEvidence;
 
 /* Judges whether the mark is still right. Pure. If the mark has a fingerprint (ext4), it has to be the one
@@ -44,7 +44,7 @@ typedef struct MarkEvidence {
  * has to be the present one, or the driver's mount has to be the only one since. For other file systems,
  * selvol must have had the volume mounted all the time, or the fingerprint must be the one that selvold
  * kept. */
-MarkBelief files_judge_mark(const MarkEvidence *e) _pure_;
+MarkTrust files_judge_mark(const MarkEvidence *e) _pure_;
 
 /* Decides whether the worker has to visit all files, for labels and groups separately. Pure.
  *

@@ -139,7 +139,7 @@ static const MetricType metric_types[METRICS] = {
         GAUGE(METRIC_HOLDERS, "selvol_holders", "Holders of all volumes."),
         GAUGE(METRIC_UNRECORDED, "selvol_unrecorded_mounts", "Mounts of volumes whose record was lost."),
         GAUGE(METRIC_JOBS, "selvol_jobs", "Jobs that run."),
-        GAUGE(METRIC_JOBS_WAITING, "selvol_jobs_waiting", "Jobs that wait in line."),
+        GAUGE(METRIC_JOBS_WAITING, "selvol_jobs_waiting", "Jobs that are queued."),
         GAUGE(METRIC_JOBS_WALKING, "selvol_jobs_walking", "Jobs that walk over the files of a volume."),
         GAUGE(METRIC_OLDEST_JOB, "selvol_oldest_job_age_seconds",
               "Age of the oldest job in a state; 0: there is none.", { "state", &job_age_words }),

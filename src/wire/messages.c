@@ -3,13 +3,13 @@
 
 #include "wire/messages.h"
 
-static const char *const plan_verdict_table[PLAN_VERDICTS] = {
+static const char *const plan_step_table[PLAN_STEPS] = {
         [PLAN_GO] = "go",
         [PLAN_LOOK] = "look",
         [PLAN_WAIT] = "wait",
         [PLAN_STOP] = "stop",
 };
-DEFINE_STRING_TABLE(plan_verdict, PlanVerdict);
+DEFINE_STRING_TABLE(plan_step, PlanStep);
 
 /* The options of the request, and those that the configuration adds. */
 enum { RELIANCES_MAX = 16 * 1024, PLAN_OPTIONS_MAX = 1024 };
@@ -172,22 +172,22 @@ static const MessageField unmount_result_fields[] = {
 };
 DEFINE_MESSAGE(UnmountResult, unmount_result, UNMOUNT_RESULT_TYPE);
 
-static bool orphan_note_is_good(const void *object) {
-        const OrphanNote *o = object;
+static bool orphan_info_is_good(const void *object) {
+        const OrphanInfo *o = object;
 
         return !isempty(o->operation);
 }
 
-static const MessageField orphan_note_fields[] = {
-        FIELD_INT(OrphanNote, pid, 1, INT_MAX),
-        FIELD_LINE(OrphanNote, operation),
-        FIELD_LINE(OrphanNote, volume),
-        FIELD_LINE(OrphanNote, target),
+static const MessageField orphan_info_fields[] = {
+        FIELD_INT(OrphanInfo, pid, 1, INT_MAX),
+        FIELD_LINE(OrphanInfo, operation),
+        FIELD_LINE(OrphanInfo, volume),
+        FIELD_LINE(OrphanInfo, target),
 };
-DEFINE_MESSAGE(OrphanNote, orphan_note, ORPHAN_NOTE_TYPE, .is_good = orphan_note_is_good);
+DEFINE_MESSAGE(OrphanInfo, orphan_info, ORPHAN_INFO_TYPE, .is_good = orphan_info_is_good);
 
 static const MessageField watched_fields[] = {
-        FIELD_ARRAY(Watched, orphans, n_orphans, orphan_note, SIZE_MAX),
+        FIELD_ARRAY(Watched, orphans, n_orphans, orphan_info, SIZE_MAX),
         FIELD_STRUCT(Watched, node, node),
         FIELD_ARRAY(Watched, mounts, n_mounts, mount_fact, SIZE_MAX),
 };
@@ -255,7 +255,7 @@ static const MessageField reliance_fields[] = {
 DEFINE_MESSAGE(Reliance, reliance, RELIANCE_TYPE);
 
 static const MessageField plan_answer_fields[] = {
-        FIELD_WORD(PlanAnswer, verdict, plan_verdict),
+        FIELD_WORD(PlanAnswer, step, plan_step),
         FIELD_INT(PlanAnswer, seclabel, -1, 1),
         FIELD_CONTEXT(PlanAnswer, context),
         FIELD_STRV(PlanAnswer, mount_options, PLAN_OPTIONS_MAX),
@@ -266,27 +266,27 @@ static const MessageField plan_answer_fields[] = {
         FIELD_STRUCT(PlanAnswer, files, files_wanted),
         FIELD_ARRAY(PlanAnswer, reliances, n_reliances, reliance, RELIANCES_MAX),
         FIELD_U64(PlanAnswer, entries_per_sec),
-        FIELD_BOOL(PlanAnswer, witness.alive),
-        FIELD_BOOL(PlanAnswer, witness.beside),
-        FIELD_BOOL(PlanAnswer, witness.trusted),
-        FIELD_FINGERPRINT(PlanAnswer, witness.kept),
+        FIELD_BOOL(PlanAnswer, history.alive),
+        FIELD_BOOL(PlanAnswer, history.beside),
+        FIELD_BOOL(PlanAnswer, history.trusted),
+        FIELD_FINGERPRINT(PlanAnswer, history.kept),
 };
 DEFINE_MESSAGE(PlanAnswer, plan_answer, PLAN_ANSWER_TYPE);
 
-static const MessageField ready_note_fields[] = {
-        FIELD_STRUCT(ReadyNote, identity, mount_identity),
-        FIELD_U32(ReadyNote, gid),
-        FIELD_U32(ReadyNote, disk_gid),
-        FIELD_FINGERPRINT(ReadyNote, fingerprint),
-        FIELD_STRUCT(ReadyNote, mark, mark),
+static const MessageField ready_question_fields[] = {
+        FIELD_STRUCT(ReadyQuestion, identity, mount_identity),
+        FIELD_U32(ReadyQuestion, gid),
+        FIELD_U32(ReadyQuestion, disk_gid),
+        FIELD_FINGERPRINT(ReadyQuestion, fingerprint),
+        FIELD_STRUCT(ReadyQuestion, mark, mark),
 };
-DEFINE_MESSAGE(ReadyNote, ready_note, READY_NOTE_TYPE);
+DEFINE_MESSAGE(ReadyQuestion, ready_question, READY_QUESTION_TYPE);
 
-static const MessageField walk_note_fields[] = {
-        FIELD_STRUCT(WalkNote, mark, mark),
-        FIELD_STRUCT(WalkNote, files, files_decision),
+static const MessageField walk_question_fields[] = {
+        FIELD_STRUCT(WalkQuestion, mark, mark),
+        FIELD_STRUCT(WalkQuestion, files, files_decision),
 };
-DEFINE_MESSAGE(WalkNote, walk_note, WALK_NOTE_TYPE);
+DEFINE_MESSAGE(WalkQuestion, walk_question, WALK_QUESTION_TYPE);
 
 static const MessageField operation_result_fields[] = {
         FIELD_BOOL(OperationResult, repeated),

@@ -129,26 +129,26 @@ typedef struct UnmountResult {
 DECLARE_MESSAGE(UnmountResult, unmount_result);
 
 /* A child that still runs for another process, perhaps for one that is gone. */
-typedef struct OrphanNote {
+typedef struct OrphanInfo {
         pid_t pid;
         char *operation; /* the worker's method */
         char *volume;    /* "": the volume recorded at the target */
         char *target;    /* "": none */
-} OrphanNote;
+} OrphanInfo;
 
-#define ORPHAN_NOTE_TYPE "(isss)"
-DECLARE_MESSAGE(OrphanNote, orphan_note);
+#define ORPHAN_INFO_TYPE "(isss)"
+DECLARE_MESSAGE(OrphanInfo, orphan_info);
 
 /* The present state when a watch begins. */
 typedef struct Watched {
-        OrphanNote *orphans;
+        OrphanInfo *orphans;
         size_t n_orphans;
         Node node;
         MountFact *mounts; /* beneath TargetRoots= */
         size_t n_mounts;
 } Watched;
 
-#define WATCHED_TYPE "(a" ORPHAN_NOTE_TYPE NODE_TYPE "a" MOUNT_FACT_TYPE ")"
+#define WATCHED_TYPE "(a" ORPHAN_INFO_TYPE NODE_TYPE "a" MOUNT_FACT_TYPE ")"
 DECLARE_MESSAGE(Watched, watched);
 
 typedef struct MountChanges {
@@ -186,18 +186,18 @@ DECLARE_MESSAGE(FilesWanted, files_wanted);
 #define RELIANCE_TYPE "(usss)"
 DECLARE_MESSAGE(Reliance, reliance);
 
-typedef enum PlanVerdict {
+typedef enum PlanStep {
         PLAN_GO,
         PLAN_LOOK, /* look for the mounts of the superblock, and ask again */
         PLAN_WAIT, /* the job has to wait; a new child will look again */
         PLAN_STOP, /* refused, or only a plan; selvold knows the reason */
-        PLAN_VERDICTS,
-} PlanVerdict;
-DECLARE_STRING_TABLE(plan_verdict, PlanVerdict);
+        PLAN_STEPS,
+} PlanStep;
+DECLARE_STRING_TABLE(plan_step, PlanStep);
 
-/* With a verdict other than PLAN_GO all other members are empty. */
+/* With a step other than PLAN_GO all other members are empty. */
 typedef struct PlanAnswer {
-        PlanVerdict verdict;
+        PlanStep step;
         int seclabel;         /* assumption whether the mount keeps labels: 0, 1; -1: either */
         char *context;        /* of the option context=; "": mount without it */
         char **mount_options; /* without context=, nosuid, nodev, ro */
@@ -213,7 +213,7 @@ typedef struct PlanAnswer {
         Reliance *reliances;
         size_t n_reliances;
         uint64_t entries_per_sec; /* limit of a walk; 0: none */
-        Witness witness;          /* for trusting the mark */
+        MarkHistory history;      /* for trusting the mark */
 } PlanAnswer;
 
 #define PLAN_ANSWER_INIT ((PlanAnswer){ .seclabel = -1, .files = FILES_WANTED_INIT })
@@ -221,24 +221,24 @@ typedef struct PlanAnswer {
 #define PLAN_ANSWER_TYPE "(sisasbsts" FILES_WANTED_TYPE "a" RELIANCE_TYPE "tbbbs)"
 DECLARE_MESSAGE(PlanAnswer, plan_answer);
 
-typedef struct ReadyNote {
+typedef struct ReadyQuestion {
         MountIdentity identity;
         gid_t gid, disk_gid;     /* group that files show, and have; GID_NONE: no group was asked for */
         Fingerprint fingerprint; /* as in OperationResult */
         Mark mark;               /* on the volume now */
-} ReadyNote;
+} ReadyQuestion;
 
-#define READY_NOTE_TYPE "(" MOUNT_IDENTITY_TYPE "uus" MARK_TYPE ")"
-DECLARE_MESSAGE(ReadyNote, ready_note);
+#define READY_QUESTION_TYPE "(" MOUNT_IDENTITY_TYPE "uus" MARK_TYPE ")"
+DECLARE_MESSAGE(ReadyQuestion, ready_question);
 
-typedef struct WalkNote {
+typedef struct WalkQuestion {
         /* The mark on the volume now, which says that the walk has begun. */
         Mark mark;
         FilesDecision files;
-} WalkNote;
+} WalkQuestion;
 
-#define WALK_NOTE_TYPE "(" MARK_TYPE FILES_DECISION_TYPE ")"
-DECLARE_MESSAGE(WalkNote, walk_note);
+#define WALK_QUESTION_TYPE "(" MARK_TYPE FILES_DECISION_TYPE ")"
+DECLARE_MESSAGE(WalkQuestion, walk_question);
 
 /* The result of Mount, Adopt and Change. */
 typedef struct OperationResult {

@@ -58,7 +58,7 @@ int ask_checked(Child *c, const PlanQuestion *question, const FileSystem *fs, Pl
         int r;
 
         r = ask_plan(c, question, ret, f);
-        if (r != 0 || ret->verdict != PLAN_GO)
+        if (r != 0 || ret->step != PLAN_GO)
                 return r;
         if (fs) {
                 r = mount_options_parse(ret->mount_options, &options, f);

@@ -61,13 +61,13 @@ void children_leave(Children *c, pid_t pid) {
                 }
 }
 
-bool children_next_orphan(const Children *c, pid_t peer, size_t *index, OrphanNote *ret) {
+bool children_next_orphan(const Children *c, pid_t peer, size_t *index, OrphanInfo *ret) {
         while (*index < c->n) {
                 const Entry *e = &c->entries[(*index)++];
 
                 if (!e->ready || e->peer == peer)
                         continue;
-                *ret = (OrphanNote){
+                *ret = (OrphanInfo){
                         .pid = e->pid,
                         .operation = (char *) e->operation,
                         .volume = (char *) e->volume,
@@ -200,10 +200,10 @@ int ask_plan(Child *c, const PlanQuestion *question, PlanAnswer *ret, Failure *f
                 return r;
         log_debug(
                 "Answer: %s, context '%s', share '%s', mark %s, label of files '%s', ownership %s, seclabel %i, %zu reliances.",
-                plan_verdict_to_string(a.verdict), strempty(a.context), strempty(a.share_target),
+                plan_step_to_string(a.step), strempty(a.context), strempty(a.share_target),
                 mark_change_to_string(a.change), strempty(a.files.context),
                 ownership_action_to_string(a.files.ownership), a.seclabel, a.n_reliances);
-        if (a.verdict != PLAN_GO && !(a.verdict == PLAN_LOOK && o->mounts_unknown))
+        if (a.step != PLAN_GO && !(a.step == PLAN_LOOK && o->mounts_unknown))
                 return -ECANCELED;
 
         *ret = a;
@@ -217,16 +217,16 @@ static void log_mark(const Mark *mark) {
                   files_state_to_string(mark->ownership_state), mark->gid);
 }
 
-int ask_walk(Child *c, const WalkNote *note, Failure *f) {
+int ask_walk(Child *c, const WalkQuestion *note, Failure *f) {
         log_mark(&note->mark);
-        return ask_selvold(c, DECISION_WALK, &walk_note_type, note, NULL, f);
+        return ask_selvold(c, DECISION_WALK, &walk_question_type, note, NULL, f);
 }
 
-int ask_ready(Child *c, const ReadyNote *note, Failure *f) {
+int ask_ready(Child *c, const ReadyQuestion *note, Failure *f) {
         log_debug("Asking %s: mount %llu of device %s.", DECISION_READY, (unsigned long long) note->identity.id,
                   note->identity.device);
         log_mark(&note->mark);
-        return ask_selvold(c, DECISION_READY, &ready_note_type, note, NULL, f);
+        return ask_selvold(c, DECISION_READY, &ready_question_type, note, NULL, f);
 }
 
 int tell_progress(Child *c, const WalkCounts *counts, uint64_t total) {

@@ -23,7 +23,7 @@ void children_leave(Children *c, pid_t pid);
 
 /* Finds the next child, from *index on, that works for another process than peer. The strings belong to the
  * table. Returns whether there is one. */
-bool children_next_orphan(const Children *c, pid_t peer, size_t *index, OrphanNote *ret);
+bool children_next_orphan(const Children *c, pid_t peer, size_t *index, OrphanInfo *ret);
 /* Whether a child with the pid is in the table. The parent removes the child before it reaps the child, so no
  * other process can have the pid. */
 bool children_has(const Children *c, pid_t pid);
@@ -69,10 +69,10 @@ void child_enter(const Child *c, const char *operation, const char *volume, cons
  * (wire/protocol.h). A signal is sent completely before the function returns. All return 0 or a negative
  * errno; -ECANCELED ends the operation without a reply: selvold wants none, or has hung up. */
 
-/* Also returns WORKER_FAILED if selvold has no answer. *ret has the verdict PLAN_GO; or PLAN_LOOK, if the
+/* Also returns WORKER_FAILED if selvold has no answer. *ret has the step PLAN_GO; or PLAN_LOOK, if the
  * question has mounts_unknown. */
 int ask_plan(Child *c, const PlanQuestion *question, PlanAnswer *ret, Failure *f) _warn_unused_;
-int ask_walk(Child *c, const WalkNote *note, Failure *f) _warn_unused_;
-int ask_ready(Child *c, const ReadyNote *note, Failure *f) _warn_unused_;
+int ask_walk(Child *c, const WalkQuestion *note, Failure *f) _warn_unused_;
+int ask_ready(Child *c, const ReadyQuestion *note, Failure *f) _warn_unused_;
 
 int tell_progress(Child *c, const WalkCounts *counts, uint64_t total) _warn_unused_;

@@ -30,7 +30,8 @@ static int apply_mark_change(int root, MarkChange change, const MarkProof *proof
         return 0;
 }
 
-int files_mark_staged(Child *c, const Subject *s, const MountOutcome *o, MarkChange change, Mark *mark, Failure *f) {
+int files_mark_staged(Child *c, const PrivateMount *s, const MountOutcome *o, MarkChange change, Mark *mark,
+                      Failure *f) {
         const bool only_mount = o->fact.read_only && !o->superblock_read_only;
         int r;
 
@@ -60,13 +61,13 @@ int files_mark_staged(Child *c, const Subject *s, const MountOutcome *o, MarkCha
 
 /* If the fingerprint can't be written, the next mount does not trust the mark. */
 static int note_fingerprint_live(Child *c, const Target *target, const MountOutcome *o, Mark *mark) {
-        _cleanup_(subject_done) Subject s = SUBJECT_INIT;
+        _cleanup_(private_mount_done) PrivateMount s = PRIVATE_MOUNT_INIT;
         _cleanup_failure_ Failure ignored = { 0 };
         int r;
 
-        r = subject_copy(target, CLONE_WRITABLE, &s, &ignored);
+        r = private_mount_copy(target, CLONE_WRITABLE, &s, &ignored);
         if (r == 0)
-                r = subject_check(c, &s, o, &ignored);
+                r = private_mount_check(c, &s, o, &ignored);
         if (r == 0)
                 r = apply_mark_change(s.root, MARK_KEEP, &o->proof, mark, &ignored);
         return r < 0 ? r : 0;
@@ -77,15 +78,15 @@ static int note_fingerprint_live(Child *c, const Target *target, const MountOutc
  * also mounted the volume elsewhere, because otherwise the mark would claim too much. */
 int files_mark_live(Child *c, const Target *target, const MountOutcome *o, MarkChange change, Mark *mark,
                     Failure *f) {
-        _cleanup_(subject_done) Subject s = SUBJECT_INIT;
+        _cleanup_(private_mount_done) PrivateMount s = PRIVATE_MOUNT_INIT;
         int r;
 
         if (!mark_change_is_written(mark->found, change))
                 return mark_is_outdated(mark, &o->proof) ? note_fingerprint_live(c, target, o, mark) : 0;
-        r = subject_copy(target, CLONE_WRITABLE, &s, f);
+        r = private_mount_copy(target, CLONE_WRITABLE, &s, f);
         if (r != 0)
                 return r;
-        r = subject_check(c, &s, o, f);
+        r = private_mount_check(c, &s, o, f);
         if (r != 0)
                 return r;
         if (mark->found == MARK_ABSENT) {
@@ -150,15 +151,15 @@ int files_verify(Child *c, FilesSpec *spec, WalkResult *ret, Failure *f) {
 }
 
 /* Arguments of files_change(). */
-typedef struct Change {
+typedef struct FilesChange {
         Child *child;
         const char *volume;
         const PlanAnswer *answer;
-        Subject *subject;
+        PrivateMount *private_mount;
         OperationResult *result;
-} Change;
+} FilesChange;
 
-static int fall_back(const Change *g, OwnershipReason why, char *detail) {
+static int fall_back(const FilesChange *g, OwnershipReason why, char *detail) {
         if (!detail)
                 return -ENOMEM;
         free(g->result->detail);
@@ -169,7 +170,7 @@ static int fall_back(const Change *g, OwnershipReason why, char *detail) {
 }
 
 /* Resets the mark, which is wrong: nothing else may rely on it, here or elsewhere. */
-static int fall_back_on_difference(const Change *g, char *difference, Failure *f) {
+static int fall_back_on_difference(const FilesChange *g, char *difference, Failure *f) {
         _cleanup_free_ char *detail = difference;
         const LogField fields[] = { { "MESSAGE_ID", MESSAGE_MARK_WRONG } };
         const MountOutcome *o = &g->result->outcome;
@@ -180,16 +181,18 @@ static int fall_back_on_difference(const Change *g, char *difference, Failure *f
                    g->result->files.disk_gid, difference,
                    o->superblock_read_only ? "the file system is read-only, so the mark can't be changed"
                                            : "resetting that");
-        r = files_mark_staged(g->child, g->subject, o, MARK_RESET_OWNERSHIP, &g->result->mark, f);
+        r = files_mark_staged(g->child, g->private_mount, o, MARK_RESET_OWNERSHIP, &g->result->mark, f);
         return r != 0 ? r : fall_back(g, OWNERSHIP_FILES_DIFFER, TAKE_PTR(detail));
 }
 
 /* Compares the first entries before a mount swaps their group: files that another program has given to other
  * groups would stay inaccessible. The time must not grow with the volume, and the walk shows no progress.
  * *ret describes the difference; NULL: none. */
-static int find_difference(const Change *g, const Ownership *on_disk, char **ret, Failure *f) {
+static int find_difference(const FilesChange *g, const Ownership *on_disk, char **ret, Failure *f) {
         FilesSpec spec = {
-                .tree = { .fd = g->subject->root, .part = g->subject->part, .max_entries = ENTRIES_COMPARED },
+                .tree = { .fd = g->private_mount->root,
+                          .part = g->private_mount->part,
+                          .max_entries = ENTRIES_COMPARED },
                 .mode = FILES_VERIFY,
                 .ownership = on_disk,
         };
@@ -208,14 +211,14 @@ static int find_difference(const Change *g, const Ownership *on_disk, char **ret
 }
 
 /* An idmapped mount, unlike a walk, corrects no files, so the mark is not trusted alone. */
-static int map_groups(const Change *g, Failure *f) {
+static int map_groups(const FilesChange *g, Failure *f) {
         const FilesDecision *d = &g->result->files;
         const Ownership on_disk = { .gid = d->disk_gid, .readers = g->answer->files.readers };
         MountOutcome *o = &g->result->outcome;
         char *difference = NULL;
         int r;
 
-        if (g->subject->live)
+        if (g->private_mount->live)
                 return fall_back(g, OWNERSHIP_MOUNTED, strdup(""));
         r = find_difference(g, &on_disk, &difference, f);
         if (r != 0)
@@ -223,7 +226,7 @@ static int map_groups(const Change *g, Failure *f) {
         if (difference)
                 return fall_back_on_difference(g, difference, f);
 
-        r = idmap_swap_groups(g->subject->tree, d->disk_gid, d->gid);
+        r = idmap_swap_groups(g->private_mount->tree, d->disk_gid, d->gid);
         if (r < 0 && idmap_is_unsupported(r))
                 return fall_back(
                         g, OWNERSHIP_NO_IDMAP,
@@ -232,19 +235,19 @@ static int map_groups(const Change *g, Failure *f) {
                 return r;
         o->idmapped = true;
         log_debug("Idmapped: group %u on disk is shown as %u.", d->disk_gid, d->gid);
-        return observe_root(g->subject->root, o, &g->result->mark);
+        return observe_root(g->private_mount->root, o, &g->result->mark);
 }
 
 /* Writes "partial" into the mark, on disk, before files are changed. */
-static int begin_mark(const Change *g, const MarkWork *work, Mark *ret, Failure *f) {
+static int begin_mark(const FilesChange *g, const MarkWork *work, Mark *ret, Failure *f) {
         _cleanup_(mark_done) Mark begun = { 0 }, now = { .found = MARK_ABSENT };
         int r;
 
-        r = mark_xattr_begin(g->subject->root, work, &g->result->outcome.proof, &begun, f);
+        r = mark_xattr_begin(g->private_mount->root, work, &g->result->outcome.proof, &begun, f);
         if (r != 0)
                 return r;
         /* From here on the mark claims only facts that the worker has seen. */
-        g->result->outcome.proof.belief = MARK_BELIEVED;
+        g->result->outcome.proof.trust = MARK_TRUSTED;
         if (begun.found == MARK_PRESENT) {
                 r = mark_copy(&begun, &now);
                 if (r < 0)
@@ -259,12 +262,12 @@ static int begin_mark(const Change *g, const MarkWork *work, Mark *ret, Failure 
 
 /* Finds the number of entries. The file system's count of inodes is good enough for a volume that is a whole
  * file system. */
-static int find_total(const Change *g, FilesSpec *spec, uint64_t *ret, Failure *f) {
+static int find_total(const FilesChange *g, FilesSpec *spec, uint64_t *ret, Failure *f) {
         _cleanup_(walk_result_done) WalkResult counted = { 0 };
         uint64_t used = g->result->outcome.inodes_used;
         int r;
 
-        if (used == 0 || g->subject->part) {
+        if (used == 0 || g->private_mount->part) {
                 r = run_walk(&(Reporter){ .child = g->child, .counting = true }, spec, &counted, f);
                 if (r != 0)
                         return r;
@@ -274,7 +277,7 @@ static int find_total(const Change *g, FilesSpec *spec, uint64_t *ret, Failure *
         return 0;
 }
 
-static int walk_over_files(const Change *g, Failure *f) {
+static int walk_over_files(const FilesChange *g, Failure *f) {
         const FilesWanted *wanted = &g->answer->files;
         const FilesDecision *d = &g->result->files;
         const bool relabel = d->relabel == RELABEL_WALK, give = d->ownership == OWNERSHIP_WALK;
@@ -286,15 +289,15 @@ static int walk_over_files(const Change *g, Failure *f) {
         };
         FilesSpec spec = {
                 .tree = {
-                        .fd = g->subject->root,
-                        .part = g->subject->part,
+                        .fd = g->private_mount->root,
+                        .part = g->private_mount->part,
                         .entries_per_sec = g->answer->entries_per_sec,
                 },
                 .mode = FILES_CHANGE,
                 .context = work.context,
                 .ownership = give ? &ownership : NULL,
                 .blind = d->blind,
-                .contended = g->subject->contended,
+                .contended = g->private_mount->contended,
         };
         _cleanup_(mark_done) Mark begun = { 0 }, now = { 0 };
         Reporter reporter = { .child = g->child };
@@ -306,7 +309,7 @@ static int walk_over_files(const Change *g, Failure *f) {
         r = begin_mark(g, &work, &begun, f);
         if (r != 0)
                 return r;
-        r = ask_walk(g->child, &(WalkNote){ .mark = g->result->mark, .files = *d }, f);
+        r = ask_walk(g->child, &(WalkQuestion){ .mark = g->result->mark, .files = *d }, f);
         if (r != 0)
                 return r;
         /* A long step without progress follows. */
@@ -318,12 +321,12 @@ static int walk_over_files(const Change *g, Failure *f) {
         if (r != 0)
                 return r;
         g->result->walked = true;
-        g->result->walk.submounts = TAKE_PTR(g->subject->submounts);
+        g->result->walk.submounts = TAKE_PTR(g->private_mount->submounts);
         /* A skipped entry is unchanged and becomes the volume's alone when its other name is gone. An entry
          * that moved until the end may not have been visited. */
         if (!walk_is_complete(&g->result->walk.counts))
                 return 0;
-        r = mark_xattr_finish(g->subject->root, &begun, &work, g->answer->change, &now, f);
+        r = mark_xattr_finish(g->private_mount->root, &begun, &work, g->answer->change, &now, f);
         if (r != 0)
                 return r;
         mark_done(&g->result->mark);
@@ -331,13 +334,13 @@ static int walk_over_files(const Change *g, Failure *f) {
         return 0;
 }
 
-static int check_reliances(const Change *g, Failure *f) {
+static int check_reliances(const FilesChange *g, Failure *f) {
         return files_check_reliances(&g->result->files, g->volume, g->result->outcome.fact.root, g->answer->reliances,
                                      g->answer->n_reliances, f);
 }
 
 /* Asks selvold: the job may wait until nobody relies on the group, and by now nobody may. */
-static int ask_about_group(const Change *g, PlanQuestion *question, PlanAnswer *answer, Failure *f) {
+static int ask_about_group(const FilesChange *g, PlanQuestion *question, PlanAnswer *answer, Failure *f) {
         _cleanup_(plan_answer_done) PlanAnswer again = PLAN_ANSWER_INIT;
         int r;
 
@@ -352,7 +355,7 @@ static int ask_about_group(const Change *g, PlanQuestion *question, PlanAnswer *
         r = ask_plan(g->child, question, &again, f);
         if (r != 0)
                 return r;
-        if (again.verdict != PLAN_GO)
+        if (again.step != PLAN_GO)
                 return failure_set(f, FAILURE_WORKER_FAILED, "selvold's answer to the question %s is malformed.",
                                    DECISION_PLAN);
         reliances_free(answer->reliances, answer->n_reliances);
@@ -362,13 +365,13 @@ static int ask_about_group(const Change *g, PlanQuestion *question, PlanAnswer *
         return check_reliances(g, f);
 }
 
-int files_change(Child *c, const char *volume, PlanQuestion *question, PlanAnswer *answer, Subject *s,
+int files_change(Child *c, const char *volume, PlanQuestion *question, PlanAnswer *answer, PrivateMount *s,
                  OperationResult *result, Failure *f) {
-        const Change change = { c, volume, answer, s, result };
+        const FilesChange change = { c, volume, answer, s, result };
         const FilesDecision *d = &result->files;
         const FilesSeen seen = {
                 .mark = &result->mark,
-                .belief = result->outcome.proof.belief,
+                .trust = result->outcome.proof.trust,
                 .root_context = result->outcome.root_context,
                 .root_gid = result->outcome.root_gid,
                 .root_mode = result->outcome.root_mode,
@@ -394,7 +397,7 @@ int files_change(Child *c, const char *volume, PlanQuestion *question, PlanAnswe
         }
         if (r != 0 || !files_need_walk(d))
                 return r;
-        r = subject_check_change(c, s, &result->outcome, d, f);
+        r = private_mount_check_change(c, s, &result->outcome, d, f);
         if (r != 0)
                 return r;
         r = walk_over_files(&change, f);

@@ -3,10 +3,10 @@
 
 #include "label/files-walk.h"
 #include "wire/messages.h"
-#include "worker/subject.h"
+#include "worker/private-mount.h"
 
-/* Whether files_change() may change files or the mount, and so needs a subject; otherwise the subject may be
- * empty. */
+/* Whether files_change() may change files or the mount, and so needs a private mount; otherwise the private
+ * mount may be empty. */
 static inline bool files_may_change(const FilesWanted *w) {
         return !isempty(w->context) || w->ownership == OWNERSHIP_WALK || w->ownership == OWNERSHIP_MAP;
 }
@@ -15,7 +15,7 @@ static inline bool files_may_change(const FilesWanted *w) {
  * result->outcome and result->mark describe the root before and after. Entries that failed are no error, see
  * files_failed(). If a walk would take a group from others, selvold is asked for a plan again; the answer may
  * name more reliances. Returns 0, a negative errno, or a failure kind. */
-int files_change(Child *c, const char *volume, PlanQuestion *question, PlanAnswer *answer, Subject *s,
+int files_change(Child *c, const char *volume, PlanQuestion *question, PlanAnswer *answer, PrivateMount *s,
                  OperationResult *result, Failure *f) _warn_unused_;
 
 /* Whether a walk left entries that could not be changed. */
@@ -27,11 +27,11 @@ static inline bool files_failed(const OperationResult *result) {
  * (o->proof). Works through a staged mount, which may be read-only, because other mounts of the file system
  * may be writable. Returns 0, a negative errno, or MOUNT_FAILED, also if the mark still claims more than the
  * change leaves. */
-int files_mark_staged(Child *c, const Subject *s, const MountOutcome *o, MarkChange change, Mark *mark,
+int files_mark_staged(Child *c, const PrivateMount *s, const MountOutcome *o, MarkChange change, Mark *mark,
                       Failure *f) _warn_unused_;
 
-/* The same through a visible mount. Returns as files_mark_staged(), subject_copy(), subject_check() and
- * foreign_check(). */
+/* The same through a visible mount. Returns as files_mark_staged(), private_mount_copy(),
+ * private_mount_check() and foreign_check(). */
 int files_mark_live(Child *c, const Target *target, const MountOutcome *o, MarkChange change, Mark *mark,
                     Failure *f) _warn_unused_;
 

@@ -21,12 +21,12 @@
 #define LOCKS             "/run/selvol/images.lock"
 #define PEER_USER         "selvol"
 
-typedef struct Arguments {
+typedef struct WorkerArguments {
         const char *socket;
         const char *config_usr;
         const char *config_etc;
         const char *peer_uid;
-} Arguments;
+} WorkerArguments;
 
 static void print_worker_help(void) {
         puts("selvol-worker [OPTIONS]\n\n"
@@ -41,7 +41,7 @@ static void print_worker_help(void) {
 }
 
 /* Returns 1 to go on, 0 to exit with success, or a negative errno. */
-static int parse_worker_arguments(int argc, char **argv, Arguments *ret) {
+static int parse_worker_arguments(int argc, char **argv, WorkerArguments *ret) {
         enum { ARG_VERSION = 0x100, ARG_SOCKET, ARG_CONFIG_USR, ARG_CONFIG_ETC, ARG_PEER_UID };
         static const struct option options[] = {
                 { "help", no_argument, NULL, 'h' },
@@ -104,7 +104,7 @@ static int listen_at(const char *path) {
 
 /* With the options for tests, the user who starts the worker would choose what is allowed. So a socket of
  * systemd excludes these options. */
-static int get_socket(const Arguments *args) {
+static int get_socket(const WorkerArguments *args) {
         int n, fd, r;
 
         n = sd_listen_fds(1);
@@ -174,7 +174,7 @@ static int prepare_directories(void) {
         return r < 0 ? r : prepare_directory(MOUNT_NOTES);
 }
 
-static int run_worker(const Arguments *args) {
+static int run_worker(const WorkerArguments *args) {
         _cleanup_(server_done) Server server = SERVER_INIT;
         ServerConfig config = {
                 .usr_dir = args->config_usr,
@@ -208,7 +208,7 @@ static int run_worker(const Arguments *args) {
 }
 
 int main(int argc, char **argv) {
-        Arguments args = { 0 };
+        WorkerArguments args = { 0 };
         int r;
 
         log_set_level_from_environment();

@@ -333,17 +333,17 @@ static int watch_orphan(Child *c, pid_t pid) {
 /* Another child may take the entry of an orphan that is gone, so the strings are copied before watch_orphan()
  * checks that the orphan is still there. */
 static int watch_orphans(Child *c, Watched *watched) {
-        OrphanNote seen;
+        OrphanInfo seen;
         size_t i = 0;
 
         while (children_next_orphan(c->children, child_peer_pid(c), &i, &seen)) {
-                _cleanup_(orphan_note_done) OrphanNote o = {
+                _cleanup_(orphan_info_done) OrphanInfo o = {
                         .pid = seen.pid,
                         .operation = strdup(seen.operation),
                         .volume = strdup(seen.volume),
                         .target = strdup(seen.target),
                 };
-                OrphanNote *grown;
+                OrphanInfo *grown;
                 int r;
 
                 if (!o.operation || !o.volume || !o.target)

@@ -158,11 +158,11 @@ static void judge_mark(const MarkEvidence *e, OperationResult *result) {
         static const char *const words[] = { "not believed", "trusted", "believed" };
         MarkProof *proof = &result->outcome.proof;
 
-        proof->belief = files_judge_mark(e);
+        proof->trust = files_judge_mark(e);
         proof->fingerprint = fingerprint_is_kept_in_mark(&e->now) ? e->now : (Fingerprint){ 0 };
-        log_debug("The mark is %s: it has '%s', kept is '%s', before '%s', now '%s'%s%s%s.", words[proof->belief],
-                  result->mark.fingerprint.text, e->witness.kept.text, e->before.text, e->now.text,
-                  e->witness.alive ? ", alive" : "", e->witness.beside ? ", others beside" : "",
+        log_debug("The mark is %s: it has '%s', kept is '%s', before '%s', now '%s'%s%s%s.", words[proof->trust],
+                  result->mark.fingerprint.text, e->history.kept.text, e->before.text, e->now.text,
+                  e->history.alive ? ", alive" : "", e->history.beside ? ", others beside" : "",
                   e->fresh ? ", fresh" : "");
 }
 
@@ -177,7 +177,7 @@ void judge_staged(const Source *source, const PlanQuestion *question, const Plan
                 .fresh = isempty(answer->share_target) && o->n_mounts == 0 && !o->mounts_unknown && !o->hidden,
                 .hidden = o->hidden,
                 .writable = !result->outcome.superblock_read_only,
-                .witness = answer->witness,
+                .history = answer->history,
         };
 
         judge_mark(&e, result);
@@ -189,12 +189,12 @@ void judge_mounted(int root, const PlanAnswer *answer, bool adopted, OperationRe
                 .root_inode = result->outcome.root_inode,
                 .adopted = adopted,
                 .writable = !result->outcome.superblock_read_only,
-                .witness = answer->witness,
+                .history = answer->history,
         };
 
         /* The fingerprint is compared with the recorded one, and another program's changes may not be on disk
          * yet. */
-        if (adopted && !e.witness.alive && fingerprint_is_known(&e.witness.kept))
+        if (adopted && !e.history.alive && fingerprint_is_known(&e.history.kept))
                 (void) syncfs(root);
         e.now = superblock_read_fingerprint(root, &result->outcome.fact);
         judge_mark(&e, result);
@@ -203,7 +203,7 @@ void judge_mounted(int root, const PlanAnswer *answer, bool adopted, OperationRe
 void judge_keep(const Source *unmounted, OperationResult *result) {
         const MarkProof *proof = &result->outcome.proof;
 
-        if (result->mark.found != MARK_PRESENT || proof->belief == MARK_ELSEWHERE ||
+        if (result->mark.found != MARK_PRESENT || proof->trust == MARK_STALE ||
             fingerprint_is_kept_in_mark(&proof->fingerprint))
                 return;
         if (unmounted)

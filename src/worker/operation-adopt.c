@@ -27,7 +27,7 @@ static int check_adopted_files(const Child *c, const PlanAnswer *answer, Operati
  * groups can't be changed. If the files are to be relabeled, the mark changes after the relabeling. */
 static int mark_and_change(Child *c, const AdoptCall *call, const Target *target, PlanQuestion *question,
                            PlanAnswer *answer, OperationResult *result, Failure *f) {
-        _cleanup_(subject_done) Subject s = SUBJECT_INIT;
+        _cleanup_(private_mount_done) PrivateMount s = PRIVATE_MOUNT_INIT;
         const bool relabel = !isempty(answer->files.context);
         int r;
 
@@ -37,12 +37,12 @@ static int mark_and_change(Child *c, const AdoptCall *call, const Target *target
                         return r;
         }
         if (files_may_change(&answer->files)) {
-                r = subject_copy(target, CLONE_AS_IT_IS, &s, f);
+                r = private_mount_copy(target, CLONE_AS_IT_IS, &s, f);
                 if (r != 0)
                         return r;
         }
         r = files_change(c, call->origin.volume, question, answer, &s, result, f);
-        subject_done(&s);
+        private_mount_done(&s);
         if (r != 0 || !relabel || files_failed(result))
                 return r;
         return files_mark_live(c, target, &result->outcome, answer->change, &result->mark, f);

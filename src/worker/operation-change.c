@@ -56,7 +56,7 @@ static int open_place(const Child *c, const ChangeCall *call, Place *p, Failure 
 }
 
 /* Opens the files through a visible mount. share keeps the mount busy, so nobody can unmount it meanwhile. */
-static int open_live(const Child *c, const Place *p, const PlanAnswer *a, Target *share, Subject *s,
+static int open_live(const Child *c, const Place *p, const PlanAnswer *a, Target *share, PrivateMount *s,
                      OperationResult *result, Failure *f) {
         int r;
 
@@ -64,7 +64,7 @@ static int open_live(const Child *c, const Place *p, const PlanAnswer *a, Target
         r = target_open_id(a->share_target, a->share_id, c->settings, share, f);
         if (r != 0)
                 return r;
-        r = subject_copy(share, CLONE_AS_IT_IS, s, f);
+        r = private_mount_copy(share, CLONE_AS_IT_IS, s, f);
         if (r != 0)
                 return r;
         r = observe_mount(share, &result->outcome, &result->mark);
@@ -82,7 +82,7 @@ static int open_live(const Child *c, const Place *p, const PlanAnswer *a, Target
                                  "What is mounted at '%s' is not of the volume.");
 }
 
-static int open_staged(Child *c, const Place *p, const PlanAnswer *a, Subject *s, OperationResult *result,
+static int open_staged(Child *c, const Place *p, const PlanAnswer *a, PrivateMount *s, OperationResult *result,
                        Failure *f) {
         Fingerprint before;
         int r;
@@ -90,7 +90,7 @@ static int open_staged(Child *c, const Place *p, const PlanAnswer *a, Subject *s
         if (p->question.mounted)
                 return failure_set(f, FAILURE_WORKER_FAILED, "selvold names no mount to change the files through.");
         before = source_read_fingerprint(&p->source);
-        r = subject_stage(c, &p->source, &p->question, a, s, &result->outcome, f);
+        r = private_mount_stage(c, &p->source, &p->question, a, s, &result->outcome, f);
         if (r != 0)
                 return r;
         r = observe_root(s->root, &result->outcome, &result->mark);
@@ -148,7 +148,7 @@ int operation_change(Child *c, const ChangeCall *call, OperationResult *result, 
         _cleanup_(plan_answer_done) PlanAnswer answer = PLAN_ANSWER_INIT;
         _cleanup_(place_done) Place place = PLACE_INIT;
         _cleanup_(target_done) Target share = TARGET_INIT;
-        _cleanup_(subject_done) Subject subject = SUBJECT_INIT;
+        _cleanup_(private_mount_done) PrivateMount private_mount = PRIVATE_MOUNT_INIT;
         uint64_t start = now_monotonic_usec();
         int r;
 
@@ -166,20 +166,20 @@ int operation_change(Child *c, const ChangeCall *call, OperationResult *result, 
         r = ask_checked(c, &place.question, place.source.fs, &answer, f);
         if (r != 0)
                 return r;
-        r = isempty(answer.share_target) ? open_staged(c, &place, &answer, &subject, result, f)
-                                         : open_live(c, &place, &answer, &share, &subject, result, f);
+        r = isempty(answer.share_target) ? open_staged(c, &place, &answer, &private_mount, result, f)
+                                         : open_live(c, &place, &answer, &share, &private_mount, result, f);
         if (r != 0)
                 return r;
         r = check_changeable(call, &place.question.node, &answer, &result->outcome, f);
         if (r != 0)
                 return r;
-        r = files_change(c, call->origin.volume, &place.question, &answer, &subject, result, f);
+        r = files_change(c, call->origin.volume, &place.question, &answer, &private_mount, result, f);
         if (r != 0)
                 return r;
         /* The staged mount is dropped before another job can want the source, and before the fingerprint is
          * read. */
         if (isempty(answer.share_target))
-                subject_done(&subject);
+                private_mount_done(&private_mount);
         judge_keep(isempty(answer.share_target) ? &place.source : NULL, result);
         log_changed(call, &answer, result, now_monotonic_usec() - start);
         return 0;

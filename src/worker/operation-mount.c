@@ -47,7 +47,7 @@ static int ask_and_look(Child *c, PlanQuestion *question, const Source *source, 
         int r;
 
         r = ask_checked(c, question, source->fs, ret, f);
-        if (r != 0 || ret->verdict != PLAN_LOOK)
+        if (r != 0 || ret->step != PLAN_LOOK)
                 return r;
         r = foreign_check_source(c, source, &question->observed, f);
         if (r != 0)
@@ -92,7 +92,7 @@ static int ask_again(Child *c, const Source *source, const MountOutcome *o, Plan
 
 /* Brings the files and mark of the staged mount to the wanted state, before anybody sees the mount. */
 static int prepare_staged(Child *c, const MountCall *call, const Source *source, const Fingerprint *before,
-                          PlanQuestion *question, PlanAnswer *answer, Subject *staged, OperationResult *result,
+                          PlanQuestion *question, PlanAnswer *answer, PrivateMount *staged, OperationResult *result,
                           Failure *f) {
         const FilesWanted *wanted;
         int r;
@@ -126,7 +126,7 @@ static int prepare_staged(Child *c, const MountCall *call, const Source *source,
 }
 
 /* Changes the mark first, so it claims no more than stays true once others can write. */
-static int publish_staged(Child *c, const MountCall *call, const PlanAnswer *answer, const Subject *staged,
+static int publish_staged(Child *c, const MountCall *call, const PlanAnswer *answer, const PrivateMount *staged,
                           const Target *target, OperationResult *result, Failure *f) {
         MountNote note = { .device = result->outcome.fact.device,
                            .volume = call->origin.volume,
@@ -143,11 +143,11 @@ static int publish_staged(Child *c, const MountCall *call, const PlanAnswer *ans
         /* The mount's identity must be recorded before others can see the mount, even if selvold is lost
          * then. */
         r = ask_ready(c,
-                      &(ReadyNote){ .identity = { .id = note.id, .device = note.device },
-                                    .gid = result->files.gid,
-                                    .disk_gid = result->files.disk_gid,
-                                    .fingerprint = result->fingerprint,
-                                    .mark = result->mark },
+                      &(ReadyQuestion){ .identity = { .id = note.id, .device = note.device },
+                                        .gid = result->files.gid,
+                                        .disk_gid = result->files.disk_gid,
+                                        .fingerprint = result->fingerprint,
+                                        .mark = result->mark },
                       f);
         if (r == 0)
                 r = publish_mount(staged->tree, target, child_peer_is_gone, c, &result->outcome, f);
@@ -175,7 +175,7 @@ int operation_mount(Child *c, const MountCall *call, OperationResult *result, Fa
         _cleanup_(plan_answer_done) PlanAnswer answer = PLAN_ANSWER_INIT;
         _cleanup_(target_done) Target target = TARGET_INIT;
         _cleanup_(source_done) Source source = SOURCE_INIT;
-        _cleanup_(subject_done) Subject staged = SUBJECT_INIT;
+        _cleanup_(private_mount_done) PrivateMount staged = PRIVATE_MOUNT_INIT;
         uint64_t start = now_monotonic_usec();
         Fingerprint before;
         int r;
@@ -206,7 +206,7 @@ int operation_mount(Child *c, const MountCall *call, OperationResult *result, Fa
         if (r != 0)
                 return r;
         before = source_read_fingerprint(&source);
-        r = subject_stage(c, &source, &question, &answer, &staged, &result->outcome, f);
+        r = private_mount_stage(c, &source, &question, &answer, &staged, &result->outcome, f);
         if (r != 0)
                 return r;
         r = prepare_staged(c, call, &source, &before, &question, &answer, &staged, result, f);

@@ -60,7 +60,7 @@ static int verify_one(const VerifyCall *call, const Target *target, const char *
 static int verify_beneath(Child *c, const VerifyCall *call, const Target *target, const char *context,
                           WalkResult *ret, Failure *f) {
         _cleanup_(mount_table_freep) MountTable *table = NULL;
-        _cleanup_(subject_done) Subject s = SUBJECT_INIT;
+        _cleanup_(private_mount_done) PrivateMount s = PRIVATE_MOUNT_INIT;
         const Ownership ownership = { .gid = call->gid };
         FilesSpec spec = {
                 .mode = FILES_VERIFY,
@@ -76,11 +76,11 @@ static int verify_beneath(Child *c, const VerifyCall *call, const Target *target
                 r = mount_table_overrides_labels(table, target->mount_id);
                 if (r < 0)
                         return r;
-                r = subject_check_overridden(r > 0, f);
+                r = private_mount_check_overridden(r > 0, f);
                 if (r != 0)
                         return r;
         }
-        r = subject_copy(target, CLONE_READ_ONLY, &s, f);
+        r = private_mount_copy(target, CLONE_READ_ONLY, &s, f);
         if (r != 0)
                 return r;
         spec.tree = (TreeSpec){ .fd = s.root, .entries_per_sec = call->entries_per_sec };

@@ -214,7 +214,7 @@ static void ask_plan_with(Operation *o, const PlanQuestion *question) {
 
 static void ask_plan(Operation *o) {
         ask_plan_with(o, &o->question);
-        if (o->answer.verdict != PLAN_GO)
+        if (o->answer.step != PLAN_GO)
                 _exit(0);
 }
 
@@ -226,9 +226,9 @@ static void ask_plan_unlooked(Operation *o) {
                 unlooked.observed.mounts_unknown = true;
                 unlooked.observed.n_mounts = 0;
                 ask_plan_with(o, &unlooked);
-                if (o->answer.verdict == PLAN_GO)
+                if (o->answer.step == PLAN_GO)
                         return;
-                if (o->answer.verdict != PLAN_LOOK)
+                if (o->answer.step != PLAN_LOOK)
                         _exit(0);
         }
         ask_plan(o);
@@ -239,14 +239,14 @@ static MountIdentity identity_of(const MountFact *m) {
 }
 
 static void ask_ready(const Operation *o) {
-        ReadyNote note = { .identity = identity_of(&o->mount),
-                           .fingerprint = o->result.fingerprint,
-                           .gid = o->result.files.gid,
-                           .disk_gid = o->result.files.disk_gid,
-                           .mark = o->result.mark };
+        ReadyQuestion note = { .identity = identity_of(&o->mount),
+                               .fingerprint = o->result.fingerprint,
+                               .gid = o->result.files.gid,
+                               .disk_gid = o->result.files.disk_gid,
+                               .mark = o->result.mark };
         sd_bus_message *m = new_question(DECISION_READY);
 
-        check(ready_note_append(m, &note));
+        check(ready_question_append(m, &note));
         if (behaves(o->mount.source, "replies-early"))
                 check(sd_bus_send(peer, m, NULL));
         else
@@ -364,7 +364,7 @@ static void note_walk(const Operation *o, const MarkWork *work) {
 static void ask_walk(const Operation *o) {
         sd_bus_message *m = new_question(DECISION_WALK);
 
-        check(walk_note_append(m, &(WalkNote){ .mark = o->result.mark, .files = o->result.files }));
+        check(walk_question_append(m, &(WalkQuestion){ .mark = o->result.mark, .files = o->result.files }));
         (void) ask(m);
 }
 
@@ -401,7 +401,7 @@ static void walk_files(Operation *o) {
         o->result.outcome = outcome_of(&o->mount, &o->swap);
 }
 
-static MarkBelief judge(const Operation *o) {
+static MarkTrust judge(const Operation *o) {
         const Fingerprint now = read_fingerprint(o->mount.source);
         const MarkEvidence e = {
                 .mark = &o->result.mark,
@@ -411,10 +411,10 @@ static MarkBelief judge(const Operation *o) {
                 .fresh = isempty(o->answer.share_target) && o->question.observed.n_mounts == 0,
                 .adopted = o->question.mounted,
                 .writable = true,
-                .witness = o->answer.witness,
+                .history = o->answer.history,
         };
 
-        return fingerprint_is_known(&now) ? files_judge_mark(&e) : MARK_BELIEVED;
+        return fingerprint_is_known(&now) ? files_judge_mark(&e) : MARK_TRUSTED;
 }
 
 static int change_files(Operation *o, Failure *f) {
@@ -426,7 +426,7 @@ static int change_files(Operation *o, Failure *f) {
         result->outcome = outcome_of(&o->mount, &o->swap);
         result->mark = read_mark(o->mount.source);
         seen = (FilesSeen){ .mark = &result->mark,
-                            .belief = judge(o),
+                            .trust = judge(o),
                             .root_context = result->outcome.root_context,
                             .root_gid = result->outcome.root_gid,
                             .root_mode = result->outcome.root_mode };
@@ -464,7 +464,7 @@ static int change_files(Operation *o, Failure *f) {
         }
         if (files_need_walk(&result->files))
                 walk_files(o);
-        if (seen.belief != MARK_ELSEWHERE || result->walked)
+        if (seen.trust != MARK_STALE || result->walked)
                 check(fingerprint_from_string(FINGERPRINT_MOUNTED, &result->fingerprint));
         result->outcome = outcome_of(&o->mount, &o->swap);
         return 0;
@@ -820,18 +820,18 @@ static int on_expect(sd_bus_message *m, void *userdata, sd_bus_error *error) {
 }
 
 /* Returns false if there is no orphan. */
-static bool read_orphan(OrphanNote *ret) {
+static bool read_orphan(OrphanInfo *ret) {
         char *text = read_text(FORMAT("%s/orphan", directory));
         int of;
 
-        *ret = (OrphanNote){ .operation = (char *) WORKER_MOUNT };
+        *ret = (OrphanInfo){ .operation = (char *) WORKER_MOUNT };
         return text && sscanf(text, "%i %i %ms %ms", &ret->pid, &of, &ret->volume, &ret->target) == 4 &&
                of != peer_pid();
 }
 
 static int on_watch(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         sd_bus_message *reply = new_reply(m);
-        OrphanNote orphan;
+        OrphanInfo orphan;
 
         if (access(FORMAT("%s/hang-watch", directory), F_OK) == 0) {
                 write_text(FORMAT("%s/at", directory), "watch");

@@ -113,7 +113,7 @@ gsize count_holders(Fixture *f, const char *element);
 
 /* Calls Job.Wait, asserts the result, and returns the details. */
 GVariant *job_wait(Fixture *f, const char *job, const char *result);
-/* Waits until the n-th job since the start has that state. selvold shows only jobs in line and jobs that
+/* Waits until the n-th job since the start has that state. selvold shows only queued jobs and jobs that
  * walk. */
 void wait_for_job(Fixture *f, guint n, const char *state);
 /* Return a value of a dictionary, and assert that it is there. */

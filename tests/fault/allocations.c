@@ -10,7 +10,7 @@
  *
  * With --full each allocation in turn; without it some that a seed draws. */
 
-typedef enum Subject { SUBJECT_DAEMON, SUBJECT_WORKER, SUBJECT_CHILD, SUBJECTS } Subject;
+typedef enum PrivateMount { SUBJECT_DAEMON, SUBJECT_WORKER, SUBJECT_CHILD, SUBJECTS } PrivateMount;
 static const char *const subject_names[SUBJECTS] = { "selvold", "selvol-worker", "a child" };
 
 typedef struct Allocations {
@@ -31,7 +31,7 @@ static void share(Allocations *a) {
         g_assert_true(g_setenv(FAIL_ALLOCATION_FILE, path, TRUE));
 }
 
-static pid_t find_subject(const Environment *e, Subject subject) {
+static pid_t find_subject(const Environment *e, PrivateMount subject) {
         switch (subject) {
         case SUBJECT_DAEMON:
                 return e->daemon;
@@ -43,7 +43,8 @@ static pid_t find_subject(const Environment *e, Subject subject) {
 }
 
 /* Makes the request with the nth allocation failing; returns how many there were. */
-static bool play(Allocations *a, const Scene *scene, Subject subject, unsigned n, unsigned *ret_count, Wrong *w) {
+static bool play(Allocations *a, const Scene *scene, PrivateMount subject, unsigned n, unsigned *ret_count,
+                 Wrong *w) {
         pid_t pid = 0;
 
         if (!HOLDS_WITHIN(WAIT_SEC, (pid = find_subject(&a->run.environment, subject)) > 0))
@@ -59,7 +60,8 @@ static bool play(Allocations *a, const Scene *scene, Subject subject, unsigned n
         return client_is_idle(a->run.client) || blame(w, scene->volume, scene->target, "a call got no answer");
 }
 
-static bool fail(Allocations *a, const Scene *scene, Subject subject, unsigned n, unsigned *ret_count, Wrong *w) {
+static bool fail(Allocations *a, const Scene *scene, PrivateMount subject, unsigned n, unsigned *ret_count,
+                 Wrong *w) {
         if (play(a, scene, subject, n, ret_count, w) && scenes_check(&a->run.environment, w) &&
             scene_do(a->run.client, scene, "the same request", w) && scene_undo(a->run.client, scene, w))
                 return true;
@@ -67,7 +69,7 @@ static bool fail(Allocations *a, const Scene *scene, Subject subject, unsigned n
         return false;
 }
 
-static bool run_subject(Allocations *a, const Scene *scene, Subject subject, Wrong *w) {
+static bool run_subject(Allocations *a, const Scene *scene, PrivateMount subject, Wrong *w) {
         unsigned count, n_tries, ignored;
 
         if (!fail(a, scene, subject, UINT32_MAX, &count, w))
@@ -87,7 +89,7 @@ static bool run_subject(Allocations *a, const Scene *scene, Subject subject, Wro
 }
 
 static bool run_scene(void *userdata, const Scene *scene, Wrong *w) {
-        for (Subject subject = 0; subject < SUBJECTS; subject++)
+        for (PrivateMount subject = 0; subject < SUBJECTS; subject++)
                 if (!run_subject(userdata, scene, subject, w))
                         return false;
         return true;
@@ -97,7 +99,7 @@ static bool print_counts(const void *userdata) {
         const Allocations *a = userdata;
         bool all = true;
 
-        for (Subject i = 0; i < SUBJECTS; i++) {
+        for (PrivateMount i = 0; i < SUBJECTS; i++) {
                 g_print("# %s: %u allocations failed\n", subject_names[i], a->n_failed[i]);
                 all = all && a->n_failed[i] > 0;
         }

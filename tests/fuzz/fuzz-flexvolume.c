@@ -6,7 +6,7 @@
  * into a pod's event. */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-        _cleanup_(volume_options_done) VolumeOptions o = { 0 };
+        _cleanup_(volume_options_done) FlexOptions o = { 0 };
         _cleanup_free_ char *text = fuzz_text(data, size), *why = NULL;
         int r;
 

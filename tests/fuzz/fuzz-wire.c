@@ -24,7 +24,7 @@ static int check(const MessageType *type, sd_bus_message *m, sd_bus_message *aga
         if (type == &watched_type) {
                 const Watched *w = object;
 
-                for (const OrphanNote *o = w->orphans; o < w->orphans + w->n_orphans; o++)
+                for (const OrphanInfo *o = w->orphans; o < w->orphans + w->n_orphans; o++)
                         assert(o->pid > 0 && text_is_clean(o->operation) && text_is_clean(o->volume) &&
                                text_is_clean(o->target));
         }
@@ -41,7 +41,7 @@ static const MessageType *const types[] = {
         &mount_call_type,     &adopt_call_type,    &change_call_type,
         &verify_call_type,    &verify_result_type, &unmount_call_type,
         &watched_type,        &plan_question_type, &plan_answer_type,
-        &ready_note_type,     &walk_note_type,     &operation_result_type,
+        &ready_question_type, &walk_question_type, &operation_result_type,
         &unmount_result_type,
 };
 

@@ -182,7 +182,7 @@ int append_plan(const Chance *c, sd_bus_message *m) {
 
         Reliance reliance = { .gid = random_group(c), .who = (char *) "who" };
         PlanAnswer a = {
-                .verdict = percent(c, 90) ? PLAN_GO : below(c, PLAN_VERDICTS),
+                .step = percent(c, 90) ? PLAN_GO : below(c, PLAN_STEPS),
                 .seclabel = (int) below(c, 3) - 1,
                 .context = (char *) (percent(c, 80) ? NULL : PICK(c, contexts)),
                 .mount_options = (char **) wanted,

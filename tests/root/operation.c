@@ -14,7 +14,7 @@
 
 static void heard_done(Heard *h) {
         plan_question_done(&h->question);
-        ready_note_done(&h->ready);
+        ready_question_done(&h->ready);
         mark_done(&h->begun);
 }
 
@@ -56,8 +56,8 @@ static PlanAnswer make_plan_answer(const Operation *o) {
         const char *share = a->share ? a->share : g_str_equal(o->method, WORKER_CHANGE) ? a->target : NULL;
         bool wants_files = a->files.context || a->files.ownership != OWNERSHIP_NONE;
 
-        if (a->verdict != PLAN_GO)
-                return (PlanAnswer){ .verdict = a->verdict, .seclabel = -1, .files = FILES_WANTED_INIT };
+        if (a->step != PLAN_GO)
+                return (PlanAnswer){ .step = a->step, .seclabel = -1, .files = FILES_WANTED_INIT };
         return (PlanAnswer){
                 .seclabel = a->suppose_seclabel && o->heard.n_plans == 1 ? 1 : -1,
                 .context = (char *) a->context,
@@ -70,7 +70,7 @@ static PlanAnswer make_plan_answer(const Operation *o) {
                 .reliances = (Reliance *) a->reliances,
                 .n_reliances = a->reliances_end && o->heard.n_plans > 1 ? 0 : a->n_reliances,
                 .entries_per_sec = a->entries_per_sec,
-                .witness = a->witness,
+                .history = a->history,
         };
 }
 
@@ -84,7 +84,7 @@ static void answer_question(Operation *o, sd_bus_message *question) {
 
                 /* As selvold, which sees no further holder in most of these. */
                 if (o->heard.question.observed.mounts_unknown && !o->arguments.share && !o->arguments.blind)
-                        answer = (PlanAnswer){ .verdict = PLAN_LOOK, .seclabel = -1, .files = FILES_WANTED_INIT };
+                        answer = (PlanAnswer){ .step = PLAN_LOOK, .seclabel = -1, .files = FILES_WANTED_INIT };
                 g_assert_cmpint(plan_answer_append(reply, &answer), ==, 0);
                 g_strfreev(answer.mount_options);
         }
@@ -105,10 +105,10 @@ static void hear_question(Operation *o, sd_bus_message *m) {
                         h->n_plans++;
                 hold = o->arguments.hold_plan;
         } else if (sd_bus_message_is_method_call(m, DECISION_INTERFACE, DECISION_WALK)) {
-                _cleanup_(walk_note_done) WalkNote note = { 0 };
+                _cleanup_(walk_question_done) WalkQuestion note = { 0 };
 
-                g_assert_true(sd_bus_message_has_signature(m, WALK_NOTE_TYPE));
-                g_assert_cmpint(walk_note_read(m, &note), ==, 0);
+                g_assert_true(sd_bus_message_has_signature(m, WALK_QUESTION_TYPE));
+                g_assert_cmpint(walk_question_read(m, &note), ==, 0);
                 h->decided = note.files;
                 mark_done(&h->begun);
                 h->begun = note.mark;
@@ -117,9 +117,9 @@ static void hear_question(Operation *o, sd_bus_message *m) {
                 hold = false;
         } else {
                 g_assert_true(sd_bus_message_is_method_call(m, DECISION_INTERFACE, DECISION_READY));
-                g_assert_true(sd_bus_message_has_signature(m, READY_NOTE_TYPE));
-                ready_note_done(&h->ready);
-                g_assert_cmpint(ready_note_read(m, &h->ready), ==, 0);
+                g_assert_true(sd_bus_message_has_signature(m, READY_QUESTION_TYPE));
+                ready_question_done(&h->ready);
+                g_assert_cmpint(ready_question_read(m, &h->ready), ==, 0);
                 h->n_ready++;
                 hold = o->arguments.hold_ready;
         }
@@ -369,7 +369,7 @@ Answer call_change(const Worker *w, const Arguments *a) {
 
 Answer call_observe(const Worker *w, const char *source, const char *fs_type, const char *target) {
         Answer a = call_mount(
-                w, &(Arguments){ .source = source, .fs_type = fs_type, .target = target, .verdict = PLAN_STOP });
+                w, &(Arguments){ .source = source, .fs_type = fs_type, .target = target, .step = PLAN_STOP });
 
         if (g_str_equal(a.kind, "gone") && a.heard.n_plans == 1)
                 a.kind = "ok";

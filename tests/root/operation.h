@@ -14,7 +14,7 @@ typedef struct Arguments {
         const char *source, *fs_type, *target;
         MountIdentity expected;
         /* The answer */
-        PlanVerdict verdict;
+        PlanStep step;
         const char *options; /* separated by commas */
         const char *context;
         bool read_only;
@@ -26,7 +26,7 @@ typedef struct Arguments {
         size_t n_reliances;
         bool reliances_end; /* before Plan is asked once more */
         uint64_t entries_per_sec;
-        Witness witness;
+        MarkHistory history;
         bool suppose_seclabel; /* the first answer only */
         bool blind; /* never asked to look who else has it mounted, as a selvold that was taken over might */
         /* Questions that stay without an answer, until operation_answer() */
@@ -54,7 +54,7 @@ static inline FilesWanted wanted_group(gid_t gid) {
 typedef struct Heard {
         unsigned n_plans, n_ready, n_walks, n_progress;
         PlanQuestion question; /* the last one of each */
-        ReadyNote ready;
+        ReadyQuestion ready;
         FilesDecision decided;
         Mark begun; /* by Walk */
         WalkCounts progress;

@@ -82,9 +82,9 @@ static void test_held_ready(gconstpointer data) {
 
 /* No reply, no mount, no change of a mark: selvold knows why. */
 static void test_verdict(gconstpointer data) {
-        PlanVerdict verdict = GPOINTER_TO_INT(data);
-        g_autoptr(TestVolume) v = volume_mount("verdict", "ext4", 0);
-        g_autofree char *image = make_image("verdict-2", "ext4"), *target = make_target("verdict-2");
+        PlanStep step = GPOINTER_TO_INT(data);
+        g_autoptr(TestVolume) v = volume_mount("step", "ext4", 0);
+        g_autofree char *image = make_image("step-2", "ext4"), *target = make_target("step-2");
         const Arguments rows[] = {
                 { .source = image, .fs_type = "ext4", .target = target },
                 { .target = v->target },
@@ -99,7 +99,7 @@ static void test_verdict(gconstpointer data) {
                 Operation *o;
                 pid_t child;
 
-                a.verdict = verdict;
+                a.step = step;
                 a.change = MARK_TAINT;
                 a.files = wanted_labels(LABEL_1);
                 a.hold_plan = true;
@@ -205,8 +205,8 @@ static void test_mounted(void) {
         g_autoptr(TestVolume) v = volume_mount("told", "ext4", 0);
 
         set_label(v->target, LABEL_1);
-        g_auto(Answer) adopted = call_adopt(worker, &(Arguments){ .target = v->target, .verdict = PLAN_STOP });
-        g_auto(Answer) changed = call_change(worker, &(Arguments){ .target = v->target, .verdict = PLAN_STOP });
+        g_auto(Answer) adopted = call_adopt(worker, &(Arguments){ .target = v->target, .step = PLAN_STOP });
+        g_auto(Answer) changed = call_change(worker, &(Arguments){ .target = v->target, .step = PLAN_STOP });
         const Answer *const answers[] = { &adopted, &changed };
         for (size_t i = 0; i < G_N_ELEMENTS(answers); i++) {
                 const PlanQuestion *q = &answers[i]->question;
@@ -252,7 +252,7 @@ static void test_superblock(void) {
         /* And once it is mounted. */
         must(mount(device, target, "ext4", 0, NULL));
         g_auto(Answer) adopted =
-                expect(call_adopt(worker, &(Arguments){ .target = target, .verdict = PLAN_STOP }), "gone");
+                expect(call_adopt(worker, &(Arguments){ .target = target, .step = PLAN_STOP }), "gone");
         g_assert_cmpstr(adopted.question.observed.superblock, ==, of_image);
         must(umount2(target, 0));
         must(unlink(link));

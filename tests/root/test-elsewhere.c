@@ -36,7 +36,7 @@ static Arguments of_disk(const Disk *d) {
                             .fs_type = d->fs_type,
                             .target = d->target,
                             .files = wanted_both(),
-                            .witness = { .kept = d->kept } };
+                            .history = { .kept = d->kept } };
 }
 
 static Answer mount_disk(const Disk *d) {
@@ -201,7 +201,7 @@ static void test_reader(Disk *d) {
         a.target = second;
         a.share = d->target;
         a.share_id = mount_id_of(d->target);
-        a.witness.alive = true;
+        a.history.alive = true;
         g_auto(Answer) writer = call_mount(worker, &a);
         assert_skipped(&writer);
         g_assert_false(writer.outcome.superblock_read_only);
@@ -253,7 +253,7 @@ static void test_change(Disk *d) {
         d->kept = changed.fingerprint;
         expect_skip(d);
         a.files.force = false;
-        a.witness.kept = d->kept;
+        a.history.kept = d->kept;
         g_auto(Answer) skipped = call_change(worker, &a);
         assert_skipped(&skipped);
         d->kept = skipped.fingerprint;
@@ -348,7 +348,7 @@ static void test_copied(Disk *d) {
 static void test_beside(Disk *d) {
         Arguments a = of_disk(d);
 
-        a.witness.beside = true;
+        a.history.beside = true;
         a.change = MARK_RESET_ALL;
         g_auto(Answer) mounted = call_mount(worker, &a);
         assert_walked(&mounted, "mounted-elsewhere", 0);
@@ -365,7 +365,7 @@ static void test_trusted(Disk *d) {
 
         change_by_hand(d);
         a = of_disk(d);
-        a.witness.trusted = true;
+        a.history.trusted = true;
         g_auto(Answer) mounted = expect_ok(call_mount(worker, &a));
         g_assert_false(mounted.walked);
         g_assert_cmpstr(relabel_reason_to_string(mounted.files.relabel_reason), ==, "trusted-mark");
@@ -392,7 +392,7 @@ static void test_old_mark(void) {
 /* --- adopting --- */
 
 static Answer adopt_disk(const Disk *d) {
-        const Arguments a = { .target = d->hand, .files = wanted_both(), .witness = { .kept = d->kept } };
+        const Arguments a = { .target = d->hand, .files = wanted_both(), .history = { .kept = d->kept } };
 
         return call_adopt(worker, &a);
 }
@@ -411,7 +411,7 @@ static void test_adopt(Disk *d) {
         /* And the next time; unless somebody else had it before the driver. */
         h = mount_by_hand(d, 0);
         if (!keeps_in_mark(d))
-                d->kept = witness_of(d->image, d->fs_type).kept;
+                d->kept = mark_history_of(d->image, d->fs_type).kept;
         g_auto(Answer) next = adopt_disk(d);
         assert_skipped(&next);
         unmount_by_hand(&h);

@@ -278,7 +278,7 @@ static const SourceRow source_rows[] = {
 
 typedef struct SourceScene {
         char *one, *other, *source, *target; /* one and other are exchanged */
-        Witness before;                      /* the other image as it was */
+        MarkHistory before;                  /* the other image as it was */
         size_t n_mounts;
 } SourceScene;
 
@@ -295,12 +295,12 @@ static void source_scene_enter(SourceScene *s, const SourceRow *row) {
         row->make_other(s->other, &images[OTHER]);
         s->source = path_printf("%s%s", s->one, row->make_one == make_directory ? "/image" : "");
         s->target = make_target(name);
-        s->before = witness_of(images[OTHER].path, "ext4");
+        s->before = mark_history_of(images[OTHER].path, "ext4");
         g_free(find_mount(0, &s->n_mounts));
 }
 
 static void source_scene_leave(SourceScene *s, const SourceRow *row) {
-        const Witness after = witness_of(images[OTHER].path, "ext4");
+        const MarkHistory after = mark_history_of(images[OTHER].path, "ext4");
 
         g_assert_true(row->good || fingerprint_equal(&s->before.kept, &after.kept));
         if (is_mounted("/srv"))
@@ -343,14 +343,14 @@ static size_t check_visible(const SourceScene *s, const Answer *a) {
 
 /* What is kept is the fingerprint of what was mounted, if any. */
 static void unmount_source(Race *race, const SourceScene *s, size_t i, uint64_t id) {
-        Witness w;
+        MarkHistory w;
 
         race_resume(race);
         g_auto(Answer) a = call_unmount_of(worker, s->target, id, s->source, "ext4");
         race_pause(race);
         assert_answer(a, "ok");
         g_assert_true(a.unmounted);
-        w = witness_of(images[i].path, "ext4");
+        w = mark_history_of(images[i].path, "ext4");
         if (fingerprint_is_known(&a.fingerprint))
                 g_assert_cmpstr(a.fingerprint.text, ==, w.kept.text);
 }

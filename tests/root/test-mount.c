@@ -385,8 +385,7 @@ static void test_btrfs_mounted_elsewhere(void) {
         g_assert_cmpint(observed.question.observed.n_mounts, ==, 1);
         g_assert_cmpstr(observed.question.observed.mounts[0].target, ==, one);
 
-        g_auto(Answer) adopted =
-                expect(call_adopt(worker, &(Arguments){ .target = one, .verdict = PLAN_STOP }), "gone");
+        g_auto(Answer) adopted = expect(call_adopt(worker, &(Arguments){ .target = one, .step = PLAN_STOP }), "gone");
         g_assert_cmpstr(adopted.question.observed.fs_type, ==, "btrfs");
         g_assert_cmpint(adopted.question.observed.n_mounts, ==, 1);
 

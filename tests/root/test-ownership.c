@@ -50,7 +50,7 @@ static char *make_owned_volume(const char *name, const char *fs_type) {
 
 static Answer mount_for(const char *image, const char *fs_type, const char *target, gid_t gid) {
         return mount_with(worker, image, fs_type, target, .files = wanted_group(gid),
-                          .witness = witness_of(image, fs_type));
+                          .history = mark_history_of(image, fs_type));
 }
 
 /* What is said of a mount that swaps groups, and of one that doesn't. */

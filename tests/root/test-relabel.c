@@ -48,7 +48,7 @@ static void test_mount(gconstpointer data) {
         g_assert_cmpint(count_loops(image), ==, 0);
 
         /* Nothing to do, and nothing done. */
-        a.witness = witness_of(image, fs_type);
+        a.history = mark_history_of(image, fs_type);
         g_auto(Answer) again = expect_ok(call_mount(worker, &a));
         g_assert_false(again.walked);
         g_assert_cmpint(again.files.relabel, ==, RELABEL_SKIP);
@@ -58,7 +58,7 @@ static void test_mount(gconstpointer data) {
         /* All are known to have the other label. */
         a.files = wanted_labels(LABEL_2);
         a.change = MARK_RESET_LABELS;
-        a.witness = witness_of(image, fs_type);
+        a.history = mark_history_of(image, fs_type);
         g_auto(Answer) blind = expect_ok(call_mount(worker, &a));
         g_assert_true(blind.files.blind);
         g_assert_cmpint(blind.walk.counts.changed, ==, n);
@@ -122,7 +122,7 @@ static void test_live(gconstpointer data) {
 
         /* All are written without a look. */
         a.files = wanted_labels(LABEL_2);
-        a.witness.alive = true;
+        a.history.alive = true;
         g_auto(Answer) third = expect_ok(call_change(worker, &a));
         g_assert_true(third.files.blind);
         g_assert_cmpint(third.walk.counts.changed, ==, n);

@@ -115,9 +115,9 @@ void set_mark_bytes(const char *path, const void *bytes, size_t n) {
         must(setxattr(path, MARK_XATTR, bytes, n, 0));
 }
 
-Witness witness_of(const char *image, const char *fs_type) {
+MarkHistory mark_history_of(const char *image, const char *fs_type) {
         int fd = open(image, O_RDONLY | O_CLOEXEC);
-        Witness w = { 0 };
+        MarkHistory w = { 0 };
 
         must(fd);
         w.kept = fingerprint_read(fd, fs_type);

@@ -49,7 +49,7 @@ void set_label(const char *path, const char *label);
 #define MARK_NOTHING           MARK_LABELS("unknown", "no", "")
 
 /* What selvold would know if it had kept the fingerprint that the image has now. */
-Witness witness_of(const char *image, const char *fs_type);
+MarkHistory mark_history_of(const char *image, const char *fs_type);
 
 /* As selvol would write it now. */
 void set_mark(const char *path, const char *text);

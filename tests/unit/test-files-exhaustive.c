@@ -20,7 +20,9 @@ static const char *const founds[] = { [MARK_ABSENT] = "absent",
 static const char *const states[] = {
         [FILES_UNKNOWN] = "unknown", [FILES_PARTIAL] = "partial", [FILES_COMPLETE] = "complete"
 };
-static const char *const beliefs[] = { [MARK_ELSEWHERE] = "no", [MARK_TRUSTED] = "trusted", [MARK_BELIEVED] = "yes" };
+static const char *const beliefs[] = {
+        [MARK_STALE] = "no", [MARK_TRUSTED_BY_SETTING] = "trusted", [MARK_TRUSTED] = "yes"
+};
 
 static const struct {
         const char *word, *context;
@@ -111,7 +113,7 @@ static bool nothing_wanted_nothing_done(const Case *c) {
 
 /* selvold can rely on the mark, and the root has the label that the mark names. */
 static bool label_is_known(const Case *c) {
-        return !isempty(c->wanted.context) && !c->wanted.force && c->seen.belief != MARK_ELSEWHERE &&
+        return !isempty(c->wanted.context) && !c->wanted.force && c->seen.trust != MARK_STALE &&
                c->mark.label_state == FILES_COMPLETE && !c->mark.tainted &&
                streq(c->mark.context, strempty(c->seen.root_context));
 }
@@ -138,10 +140,10 @@ static bool label_reason_is_true(const Case *c) {
                 [RELABEL_REASON_UNKNOWN] = m->label_state == FILES_UNKNOWN,
                 [RELABEL_REASON_PARTIAL] = m->label_state == FILES_PARTIAL,
                 [RELABEL_REASON_TAINTED] = m->tainted,
-                [RELABEL_REASON_ELSEWHERE] = c->seen.belief == MARK_ELSEWHERE,
+                [RELABEL_REASON_ELSEWHERE] = c->seen.trust == MARK_STALE,
                 [RELABEL_REASON_OTHER_CONTEXT] = !same_context,
-                [RELABEL_REASON_TRUSTED] = c->seen.belief == MARK_TRUSTED,
-                [RELABEL_REASON_COMPLETE] = c->seen.belief == MARK_BELIEVED,
+                [RELABEL_REASON_TRUSTED] = c->seen.trust == MARK_TRUSTED_BY_SETTING,
+                [RELABEL_REASON_COMPLETE] = c->seen.trust == MARK_TRUSTED,
                 [RELABEL_REASON_ROOT_DIFFERS] = m->label_state == FILES_COMPLETE && same_context,
         };
 
@@ -186,7 +188,7 @@ static bool try_labels(const size_t *choice, void *data) {
         c.wanted.context = (char *) contexts[choice[L_WANTED]].context;
         c.wanted.force = flags[choice[L_FORCE]].is;
         c.seen = (FilesSeen){ .mark = &c.mark,
-                              .belief = (MarkBelief) choice[L_BELIEVED],
+                              .trust = (MarkTrust) choice[L_BELIEVED],
                               .root_context = contexts[choice[L_ROOT]].context };
         c.d = files_decide(&c.wanted, &c.seen);
         check(&c, label_invariants, G_N_ELEMENTS(label_invariants), label_dimensions, L_DIMENSIONS);
@@ -311,7 +313,7 @@ static bool may_be_skipped(const Case *c) {
 }
 
 static bool is_known(const Case *c) {
-        return may_be_skipped(c) && c->seen.belief != MARK_ELSEWHERE && c->mark.ownership_state == FILES_COMPLETE &&
+        return may_be_skipped(c) && c->seen.trust != MARK_STALE && c->mark.ownership_state == FILES_COMPLETE &&
                root_is(c, c->mark.gid);
 }
 
@@ -395,9 +397,9 @@ static bool group_reason_is_true(const Case *c) {
                 [OWNERSHIP_POLICY_ALWAYS] = c->wanted.policy != FS_GROUP_CHANGE_ALWAYS,
                 [OWNERSHIP_PARTIAL] = c->mark.ownership_state != FILES_PARTIAL,
                 [OWNERSHIP_UNKNOWN] = c->mark.ownership_state != FILES_UNKNOWN,
-                [OWNERSHIP_ELSEWHERE] = c->seen.belief != MARK_ELSEWHERE,
-                [OWNERSHIP_TRUSTED] = c->seen.belief != MARK_TRUSTED,
-                [OWNERSHIP_COMPLETE] = c->seen.belief != MARK_BELIEVED,
+                [OWNERSHIP_ELSEWHERE] = c->seen.trust != MARK_STALE,
+                [OWNERSHIP_TRUSTED] = c->seen.trust != MARK_TRUSTED_BY_SETTING,
+                [OWNERSHIP_COMPLETE] = c->seen.trust != MARK_TRUSTED,
                 [OWNERSHIP_ROOT_DIFFERS] = c->mark.ownership_state != FILES_COMPLETE || root_is(c, c->mark.gid),
                 [OWNERSHIP_REQUESTED] = !c->wanted.on_disk,
                 [OWNERSHIP_USER_NAMESPACE] = !c->wanted.user_namespace,
@@ -471,7 +473,7 @@ static bool try_groups(const size_t *choice, void *data) {
         if (!mark_is_possible(&c.mark))
                 return false;
         c.seen = (FilesSeen){ .mark = &c.mark,
-                              .belief = (MarkBelief) choice[BELIEVED],
+                              .trust = (MarkTrust) choice[BELIEVED],
                               .root_gid = gids_here[choice[ROOT_GID]],
                               .root_mode = modes[choice[MODE]].mode };
         c.d = files_decide(&c.wanted, &c.seen);

@@ -102,7 +102,7 @@ static FilesDecision decide_labels(const Mark *mark, const char *root, const cha
                 .context = (char *) wanted, .gid = GID_NONE, .swapped_gid = GID_NONE, .force = force
         };
         const FilesSeen seen = {
-                .mark = mark, .belief = MARK_BELIEVED, .root_context = root, .root_mode = S_IFDIR | 0755
+                .mark = mark, .trust = MARK_TRUSTED, .root_context = root, .root_mode = S_IFDIR | 0755
         };
         FilesDecision d = files_decide(&w, &seen);
 
@@ -214,7 +214,7 @@ static void test_group(gconstpointer data) {
                           .gate = true,
                           .policy = policy_from_word(row_need(row, "policy")) };
         g_auto(GStrv) flags = g_strsplit(strempty(row_get(row, "with")), ",", -1);
-        FilesSeen seen = { .mark = &mark, .belief = MARK_BELIEVED };
+        FilesSeen seen = { .mark = &mark, .trust = MARK_TRUSTED };
         FilesDecision d;
 
         take_root(&seen, row_need(row, "root"));
@@ -259,7 +259,7 @@ static void test_root(void) {
                                                         .policy = FS_GROUP_CHANGE_ON_ROOT_MISMATCH,
                                                         .policy_given = true };
                                 const FilesSeen seen = { .mark = &marks[i / 4],
-                                                         .belief = MARK_BELIEVED,
+                                                         .trust = MARK_TRUSTED,
                                                          .root_gid = i & 2 ? WANTED : 0,
                                                          .root_mode = kinds[k].mode | bits };
                                 FilesDecision d = files_decide(&w, &seen);
@@ -284,7 +284,7 @@ static void test_apart(void) {
                                    .ownership_state = FILES_COMPLETE,
                                    .gid = WANTED };
         const FilesSeen seen = { .mark = &mark,
-                                 .belief = MARK_BELIEVED,
+                                 .trust = MARK_TRUSTED,
                                  .root_context = CONTEXT_B,
                                  .root_gid = WANTED,
                                  .root_mode = S_IFDIR | 02770 };

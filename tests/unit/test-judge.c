@@ -22,57 +22,57 @@ static void test_judge(void) {
         static const struct {
                 const char *mark, *before, *now, *kept;
                 unsigned flags;
-                MarkBelief belief;
+                MarkTrust trust;
         } rows[] = {
                 /* selvold has mounted ext4, and nobody has between the mark and that; the mount may be
                  * shared. */
-                { EXT("1:7"), EXT("1:7"), EXT("2:8"), "", FRESH | WRITABLE, MARK_BELIEVED },
-                { EXT("1:7"), EXT("1:7"), EXT("1:7"), "", FRESH, MARK_BELIEVED },
-                { EXT("1:7"), EXT("1:7"), EXT("1:7"), "", WRITABLE, MARK_BELIEVED },
-                { EXT("1:65535"), EXT("1:65535"), EXT("2:0"), "", FRESH | WRITABLE, MARK_BELIEVED },
+                { EXT("1:7"), EXT("1:7"), EXT("2:8"), "", FRESH | WRITABLE, MARK_TRUSTED },
+                { EXT("1:7"), EXT("1:7"), EXT("1:7"), "", FRESH, MARK_TRUSTED },
+                { EXT("1:7"), EXT("1:7"), EXT("1:7"), "", WRITABLE, MARK_TRUSTED },
+                { EXT("1:65535"), EXT("1:65535"), EXT("2:0"), "", FRESH | WRITABLE, MARK_TRUSTED },
                 /* Somebody else has mounted it before, in between, or so often that the count has the same
                  * value. */
-                { EXT("1:7"), EXT("2:8"), EXT("3:9"), "", FRESH | WRITABLE, MARK_ELSEWHERE },
-                { EXT("1:7"), EXT("1:7"), EXT("3:9"), "", FRESH | WRITABLE, MARK_ELSEWHERE },
-                { EXT("1:7"), EXT("2:7"), EXT("3:8"), "", FRESH | WRITABLE, MARK_ELSEWHERE },
-                { EXT("1:7"), EXT("2:8"), EXT("2:8"), "", ALIVE | WRITABLE, MARK_ELSEWHERE },
-                { EXT("1:7"), EXT("2:8"), EXT("3:9"), EXT("2:8"), FRESH | WRITABLE, MARK_ELSEWHERE },
+                { EXT("1:7"), EXT("2:8"), EXT("3:9"), "", FRESH | WRITABLE, MARK_STALE },
+                { EXT("1:7"), EXT("1:7"), EXT("3:9"), "", FRESH | WRITABLE, MARK_STALE },
+                { EXT("1:7"), EXT("2:7"), EXT("3:8"), "", FRESH | WRITABLE, MARK_STALE },
+                { EXT("1:7"), EXT("2:8"), EXT("2:8"), "", ALIVE | WRITABLE, MARK_STALE },
+                { EXT("1:7"), EXT("2:8"), EXT("3:9"), EXT("2:8"), FRESH | WRITABLE, MARK_STALE },
                 /* It is another file system, or one that selvold can't read. */
-                { "ext4:another:5:1:7", EXT("1:7"), EXT("2:8"), "", FRESH | WRITABLE, MARK_ELSEWHERE },
-                { EXT("1:7"), "", "", "", FRESH | WRITABLE, MARK_ELSEWHERE },
-                { "", EXT("1:7"), EXT("2:8"), "", FRESH | WRITABLE, MARK_ELSEWHERE },
+                { "ext4:another:5:1:7", EXT("1:7"), EXT("2:8"), "", FRESH | WRITABLE, MARK_STALE },
+                { EXT("1:7"), "", "", "", FRESH | WRITABLE, MARK_STALE },
+                { "", EXT("1:7"), EXT("2:8"), "", FRESH | WRITABLE, MARK_STALE },
                 /* The adopted mount is the driver's, who is the only one; a mount of selvold's own is not
                  * counted. */
-                { EXT("1:7"), "", EXT("2:8"), "", ADOPTED | WRITABLE, MARK_BELIEVED },
-                { EXT("1:7"), "", EXT("1:7"), "", ADOPTED | WRITABLE, MARK_BELIEVED },
-                { EXT("1:7"), "", EXT("2:9"), "", ADOPTED | WRITABLE, MARK_ELSEWHERE },
-                { EXT("1:7"), "", EXT("2:8"), "", ADOPTED, MARK_ELSEWHERE },
-                { EXT("1:7"), "", EXT("1:7"), "", WRITABLE, MARK_BELIEVED },
-                { EXT("1:7"), "", EXT("2:8"), "", WRITABLE, MARK_ELSEWHERE },
+                { EXT("1:7"), "", EXT("2:8"), "", ADOPTED | WRITABLE, MARK_TRUSTED },
+                { EXT("1:7"), "", EXT("1:7"), "", ADOPTED | WRITABLE, MARK_TRUSTED },
+                { EXT("1:7"), "", EXT("2:9"), "", ADOPTED | WRITABLE, MARK_STALE },
+                { EXT("1:7"), "", EXT("2:8"), "", ADOPTED, MARK_STALE },
+                { EXT("1:7"), "", EXT("1:7"), "", WRITABLE, MARK_TRUSTED },
+                { EXT("1:7"), "", EXT("2:8"), "", WRITABLE, MARK_STALE },
                 /* Others have it now, or the root is a copy; or the configuration trusts all marks. */
-                { EXT("1:7"), EXT("1:7"), EXT("2:8"), "", BESIDE | WRITABLE, MARK_ELSEWHERE },
-                { EXT("1:7"), EXT("1:7"), EXT("1:7"), "", HIDDEN | WRITABLE, MARK_ELSEWHERE },
-                { EXT("1:7"), EXT("1:7"), EXT("2:8"), "", FRESH | WRITABLE | COPIED, MARK_ELSEWHERE },
-                { EXT("1:7"), EXT("1:7"), EXT("2:8"), "", FRESH | WRITABLE | COPIED | TRUSTED, MARK_ELSEWHERE },
-                { EXT("1:7"), EXT("2:8"), EXT("3:9"), "", FRESH | WRITABLE | TRUSTED, MARK_TRUSTED },
-                { EXT("1:7"), EXT("1:7"), EXT("2:8"), "", FRESH | WRITABLE | TRUSTED, MARK_BELIEVED },
+                { EXT("1:7"), EXT("1:7"), EXT("2:8"), "", BESIDE | WRITABLE, MARK_STALE },
+                { EXT("1:7"), EXT("1:7"), EXT("1:7"), "", HIDDEN | WRITABLE, MARK_STALE },
+                { EXT("1:7"), EXT("1:7"), EXT("2:8"), "", FRESH | WRITABLE | COPIED, MARK_STALE },
+                { EXT("1:7"), EXT("1:7"), EXT("2:8"), "", FRESH | WRITABLE | COPIED | TRUSTED, MARK_STALE },
+                { EXT("1:7"), EXT("2:8"), EXT("3:9"), "", FRESH | WRITABLE | TRUSTED, MARK_TRUSTED_BY_SETTING },
+                { EXT("1:7"), EXT("1:7"), EXT("2:8"), "", FRESH | WRITABLE | TRUSTED, MARK_TRUSTED },
                 /* xfs and btrfs have the fingerprint that selvold kept, and nobody has mounted them
                  * meanwhile. */
-                { "", "xfs:7", "xfs:7", "xfs:7", FRESH | WRITABLE, MARK_BELIEVED },
-                { "", "xfs:8", "xfs:8", "xfs:7", FRESH | WRITABLE, MARK_ELSEWHERE },
-                { "", "xfs:7", "xfs:7", "xfs:7", WRITABLE, MARK_ELSEWHERE },
-                { "", "", "", "", FRESH | WRITABLE, MARK_ELSEWHERE },
-                { "", "xfs:7", "xfs:7", "", FRESH | WRITABLE, MARK_ELSEWHERE },
-                { "", "", "", "xfs:7", FRESH | WRITABLE, MARK_ELSEWHERE },
-                { "", "xfs:7", "xfs:7", "xfs:7", FRESH | WRITABLE | BESIDE, MARK_ELSEWHERE },
-                { "", "", "btrfs:7", "btrfs:7", ADOPTED | WRITABLE, MARK_BELIEVED },
-                { "", "", "btrfs:8", "btrfs:7", ADOPTED | WRITABLE, MARK_ELSEWHERE },
+                { "", "xfs:7", "xfs:7", "xfs:7", FRESH | WRITABLE, MARK_TRUSTED },
+                { "", "xfs:8", "xfs:8", "xfs:7", FRESH | WRITABLE, MARK_STALE },
+                { "", "xfs:7", "xfs:7", "xfs:7", WRITABLE, MARK_STALE },
+                { "", "", "", "", FRESH | WRITABLE, MARK_STALE },
+                { "", "xfs:7", "xfs:7", "", FRESH | WRITABLE, MARK_STALE },
+                { "", "", "", "xfs:7", FRESH | WRITABLE, MARK_STALE },
+                { "", "xfs:7", "xfs:7", "xfs:7", FRESH | WRITABLE | BESIDE, MARK_STALE },
+                { "", "", "btrfs:7", "btrfs:7", ADOPTED | WRITABLE, MARK_TRUSTED },
+                { "", "", "btrfs:8", "btrfs:7", ADOPTED | WRITABLE, MARK_STALE },
                 /* selvold has had it mounted all the time, which counts on any file system. */
-                { "", "xfs:8", "xfs:8", FINGERPRINT_MOUNTED, ALIVE | WRITABLE, MARK_BELIEVED },
-                { "", "", "", FINGERPRINT_MOUNTED, ALIVE | WRITABLE, MARK_BELIEVED },
-                { "", "", "", FINGERPRINT_MOUNTED, FRESH | WRITABLE, MARK_ELSEWHERE },
-                { "", "", "", FINGERPRINT_MOUNTED, ALIVE | BESIDE | WRITABLE, MARK_ELSEWHERE },
-                { "", "", "", "", FRESH | WRITABLE | TRUSTED, MARK_TRUSTED },
+                { "", "xfs:8", "xfs:8", FINGERPRINT_MOUNTED, ALIVE | WRITABLE, MARK_TRUSTED },
+                { "", "", "", FINGERPRINT_MOUNTED, ALIVE | WRITABLE, MARK_TRUSTED },
+                { "", "", "", FINGERPRINT_MOUNTED, FRESH | WRITABLE, MARK_STALE },
+                { "", "", "", FINGERPRINT_MOUNTED, ALIVE | BESIDE | WRITABLE, MARK_STALE },
+                { "", "", "", "", FRESH | WRITABLE | TRUSTED, MARK_TRUSTED_BY_SETTING },
         };
 
         for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
@@ -87,16 +87,16 @@ static void test_judge(void) {
                         .hidden = flags & HIDDEN,
                         .adopted = flags & ADOPTED,
                         .writable = flags & WRITABLE,
-                        .witness = { .alive = flags & ALIVE,
+                        .history = { .alive = flags & ALIVE,
                                      .beside = flags & BESIDE,
                                      .trusted = flags & TRUSTED,
                                      .kept = fingerprint(rows[i].kept) },
                 };
 
-                if (files_judge_mark(&e) != rows[i].belief)
+                if (files_judge_mark(&e) != rows[i].trust)
                         g_error("row %zu: %u", i, files_judge_mark(&e));
                 mark.found = MARK_INVALID;
-                g_assert_cmpint(files_judge_mark(&e), ==, MARK_ELSEWHERE);
+                g_assert_cmpint(files_judge_mark(&e), ==, MARK_STALE);
         }
 }
 
@@ -106,19 +106,19 @@ static void test_decide(void) {
         static const struct {
                 FilesState state;
                 bool tainted, force;
-                MarkBelief belief;
+                MarkTrust trust;
                 RelabelReason labels;
                 OwnershipReason groups;
         } rows[] = {
-                { FILES_COMPLETE, false, false, MARK_BELIEVED, RELABEL_REASON_COMPLETE, OWNERSHIP_COMPLETE },
-                { FILES_COMPLETE, false, false, MARK_TRUSTED, RELABEL_REASON_TRUSTED, OWNERSHIP_TRUSTED },
-                { FILES_COMPLETE, false, false, MARK_ELSEWHERE, RELABEL_REASON_ELSEWHERE, OWNERSHIP_ELSEWHERE },
-                { FILES_COMPLETE, true, false, MARK_ELSEWHERE, RELABEL_REASON_TAINTED, OWNERSHIP_ELSEWHERE },
-                { FILES_COMPLETE, true, false, MARK_TRUSTED, RELABEL_REASON_TAINTED, OWNERSHIP_TRUSTED },
-                { FILES_COMPLETE, false, true, MARK_ELSEWHERE, RELABEL_REASON_FORCED, OWNERSHIP_FORCED },
-                { FILES_PARTIAL, false, false, MARK_ELSEWHERE, RELABEL_REASON_PARTIAL, OWNERSHIP_PARTIAL },
-                { FILES_PARTIAL, false, false, MARK_TRUSTED, RELABEL_REASON_PARTIAL, OWNERSHIP_PARTIAL },
-                { FILES_UNKNOWN, false, false, MARK_ELSEWHERE, RELABEL_REASON_UNKNOWN, OWNERSHIP_UNKNOWN },
+                { FILES_COMPLETE, false, false, MARK_TRUSTED, RELABEL_REASON_COMPLETE, OWNERSHIP_COMPLETE },
+                { FILES_COMPLETE, false, false, MARK_TRUSTED_BY_SETTING, RELABEL_REASON_TRUSTED, OWNERSHIP_TRUSTED },
+                { FILES_COMPLETE, false, false, MARK_STALE, RELABEL_REASON_ELSEWHERE, OWNERSHIP_ELSEWHERE },
+                { FILES_COMPLETE, true, false, MARK_STALE, RELABEL_REASON_TAINTED, OWNERSHIP_ELSEWHERE },
+                { FILES_COMPLETE, true, false, MARK_TRUSTED_BY_SETTING, RELABEL_REASON_TAINTED, OWNERSHIP_TRUSTED },
+                { FILES_COMPLETE, false, true, MARK_STALE, RELABEL_REASON_FORCED, OWNERSHIP_FORCED },
+                { FILES_PARTIAL, false, false, MARK_STALE, RELABEL_REASON_PARTIAL, OWNERSHIP_PARTIAL },
+                { FILES_PARTIAL, false, false, MARK_TRUSTED_BY_SETTING, RELABEL_REASON_PARTIAL, OWNERSHIP_PARTIAL },
+                { FILES_UNKNOWN, false, false, MARK_STALE, RELABEL_REASON_UNKNOWN, OWNERSHIP_UNKNOWN },
         };
 
         for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
@@ -132,7 +132,7 @@ static void test_decide(void) {
                                     .ownership_state = rows[i].state,
                                     .gid = 5 };
                 const FilesSeen seen = { .mark = &mark,
-                                         .belief = rows[i].belief,
+                                         .trust = rows[i].trust,
                                          .root_context = CONTEXT_0_1,
                                          .root_gid = 5,
                                          .root_mode = S_IFDIR | 02770 };
@@ -194,7 +194,7 @@ static void test_witness(void) {
                 Holder *h = calloc(1, sizeof(*h));
                 MountFact facts[4] = { 0 };
                 Observed observed = { .mounts = facts };
-                Witness w;
+                MarkHistory w;
 
                 *h = (Holder){ .name = copy("h"),
                                .target = copy(TARGETS "held"),
@@ -221,11 +221,11 @@ static void test_witness(void) {
                         .volumes = &volumes, .own = v, .observed = &observed, .target = TARGETS "own"
                 };
 
-                w = plan_witness(&(WitnessInput){ .settings = &settings,
-                                                  .others = &others,
-                                                  .volume_type = "csi",
-                                                  .shared = rows[i].shared,
-                                                  .adopted = rows[i].adopted });
+                w = plan_mark_history(&(MarkHistoryInput){ .settings = &settings,
+                                                           .others = &others,
+                                                           .volume_type = "csi",
+                                                           .shared = rows[i].shared,
+                                                           .adopted = rows[i].adopted });
                 if (w.alive != rows[i].alive || w.beside != rows[i].beside)
                         g_error("row %zu: alive %d, beside %d", i, w.alive, w.beside);
                 g_assert_false(w.trusted);
@@ -256,7 +256,7 @@ static void test_trusted(void) {
                 const Volumes none = { 0 };
                 const Observed nothing = { 0 };
                 const Others others = { .volumes = &none, .observed = &nothing, .target = "" };
-                Witness w = plan_witness(&(WitnessInput){
+                MarkHistory w = plan_mark_history(&(MarkHistoryInput){
                         .settings = &settings, .others = &others, .driver = rows[i].driver, .volume_type = "csi" });
 
                 g_assert_cmpint(w.trusted, ==, rows[i].trusted);
@@ -267,6 +267,6 @@ static void test_trusted(void) {
 void add_tests(void) {
         g_test_add_func("/judge/mark", test_judge);
         g_test_add_func("/judge/decide", test_decide);
-        g_test_add_func("/judge/witness", test_witness);
+        g_test_add_func("/judge/history", test_witness);
         g_test_add_func("/judge/trusted", test_trusted);
 }

@@ -228,16 +228,16 @@ static void test_round_trip(void) {
         TEST_TYPE(VerifyResult, verify_result, );
         TEST_TYPE(UnmountCall, unmount_call, );
         TEST_TYPE(UnmountResult, unmount_result, );
-        TEST_TYPE(OrphanNote, orphan_note, );
+        TEST_TYPE(OrphanInfo, orphan_info, );
         TEST_TYPE(Watched, watched, );
         TEST_TYPE(MountChanges, mount_changes, );
         TEST_TYPE(PlanQuestion, plan_question, );
         TEST_TYPE(FilesWanted, files_wanted, );
         TEST_TYPE(Reliance, reliance, );
         TEST_TYPE(PlanAnswer, plan_answer, );
-        TEST_TYPE(ReadyNote, ready_note, );
+        TEST_TYPE(ReadyQuestion, ready_question, );
         TEST_TYPE(FilesDecision, files_decision, );
-        TEST_TYPE(WalkNote, walk_note, );
+        TEST_TYPE(WalkQuestion, walk_question, );
         TEST_TYPE(OperationResult, operation_result, );
 }
 
@@ -311,7 +311,7 @@ static void test_mark_leftovers(void) {
 static void test_words(void) {
         REFUSED(VerifyCall, verify_call, v.depth = VERIFY_DEPTHS);
         REFUSED(VerifyResult, verify_result, v.reset = MARK_CHANGES);
-        REFUSED(PlanAnswer, plan_answer, v.verdict = PLAN_VERDICTS);
+        REFUSED(PlanAnswer, plan_answer, v.step = PLAN_STEPS);
         REFUSED(PlanAnswer, plan_answer, v.change = MARK_CHANGES);
         REFUSED(PlanAnswer, plan_answer, v.files.ownership = OWNERSHIP_ACTIONS);
         REFUSED(PlanAnswer, plan_answer, v.files.policy = FS_GROUP_CHANGE_POLICIES);
@@ -356,9 +356,9 @@ static void test_lines(void) {
                 REFUSED(MountFact, mount_fact, v.covered_by = bad);
                 REFUSED(MountFact, mount_fact, v.also_at = bad);
                 REFUSED(MountFact, mount_fact, v.volume = bad);
-                REFUSED(OrphanNote, orphan_note, v.operation = bad);
-                REFUSED(OrphanNote, orphan_note, v.volume = bad);
-                REFUSED(OrphanNote, orphan_note, v.target = bad);
+                REFUSED(OrphanInfo, orphan_info, v.operation = bad);
+                REFUSED(OrphanInfo, orphan_info, v.volume = bad);
+                REFUSED(OrphanInfo, orphan_info, v.target = bad);
                 REFUSED(Observed, observed, v.fs_type = bad);
                 REFUSED(Observed, observed, v.device = bad);
                 REFUSED(Observed, observed, v.superblock = bad);
@@ -372,14 +372,14 @@ static void test_lines(void) {
 }
 
 static void test_values(void) {
-        REFUSED(OrphanNote, orphan_note, v.pid = 0);
-        REFUSED(OrphanNote, orphan_note, v.pid = -1);
-        REFUSED(OrphanNote, orphan_note, v.operation = S(""));
+        REFUSED(OrphanInfo, orphan_info, v.pid = 0);
+        REFUSED(OrphanInfo, orphan_info, v.pid = -1);
+        REFUSED(OrphanInfo, orphan_info, v.operation = S(""));
         REFUSED(MountFact, mount_fact, v.volume = S("../v"));
         REFUSED(PlanQuestion, plan_question, v.seclabel = 2);
         REFUSED(PlanQuestion, plan_question, v.seclabel = -2);
-        REFUSED(PlanAnswer, plan_answer, v.witness.kept.text[0] = '\n');
-        REFUSED(ReadyNote, ready_note, v.fingerprint.text[0] = 'X');
+        REFUSED(PlanAnswer, plan_answer, v.history.kept.text[0] = '\n');
+        REFUSED(ReadyQuestion, ready_question, v.fingerprint.text[0] = 'X');
         REFUSED(OperationResult, operation_result, v.fingerprint.text[0] = ' ');
         REFUSED(PlanAnswer, plan_answer, v.seclabel = 2);
         REFUSED(PlanAnswer, plan_answer, v.seclabel = INT32_MIN);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck shell=bash
 # shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
-# A hundred calls at the same time, more than there are places: all wait in line, and none fails.
+# A hundred calls at the same time, more than there are places: all are queued, and none fails.
 
 many=100
 waits='TimeoutUSec t 600000000'

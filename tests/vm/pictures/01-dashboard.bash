@@ -92,14 +92,14 @@ unmount_volume pvc-a "$(target a2)"
 wait $waits
 is 'it gets the volume' "$(label_of "$(target e)")" "$file_type:s0:c7,c8"
 
-scene 'a volume is relabeled slowly, and another change of it waits in line' 15
+scene 'a volume is relabeled slowly, and another change of it is queued' 15
 mount_service s0:c9 pvc-f /dev/scratch1 "$(target f)" "$disk"
 unmount_volume pvc-f "$(target f)"
 relabel pvc-f "$file_type:s0:c10" 'MaxEntriesPerSecond t 25'
 walking=$job
 sleep 10
 relabel pvc-f "$file_type:s0:c11" 'TimeoutUSec t 8000000'
-expect_error 'in line' Busy relabel
+expect_error 'queued' Busy relabel
 job=$walking
 job_ends 'the relabel' 'done'
 

@@ -27,7 +27,7 @@ is 'its properties' "$(job_property Operation) $(job_property Volume) $(job_prop
 is 'it has no result' "$(job_property Result)$(job_property ErrorName)$(job_property ErrorMessage)" '""""""'
 first=$job
 relabel jobs "$file_type:s0:c9" 'TimeoutUSec t 500000'
-expect_error 'another context meanwhile: waits in line, and names who is in front' Busy "job ${first##*/}" relabel
+expect_error 'another context meanwhile: is queued, and names who is in front' Busy "job ${first##*/}" relabel
 mount_service s0:c3 jobs /dev/scratch2 "$T" 'TimeoutUSec t 500000'
 expect_error 'mounting it meanwhile: likewise' Busy "job ${first##*/}" relabel
 job=$first

@@ -5,13 +5,13 @@
 #include "basic/path-util.h"
 #include "basic/time-util.h"
 #include "job/job-log.h"
-#include "job/line.h"
+#include "job/job-queue.h"
 #include "state/reconcile.h"
 
 /* Volume and target; a further claim is the superblock. */
 enum { CLAIMS_FIRST = 2 };
 
-void line_advance(Jobs *jobs) {
+void queue_advance(Jobs *jobs) {
         (void) sd_event_source_set_enabled(jobs->advance, SD_EVENT_ONESHOT);
 }
 
@@ -19,7 +19,7 @@ static size_t count_first_claims(const Job *job) {
         return isempty(job->request.target) ? CLAIMS_FIRST - 1 : CLAIMS_FIRST;
 }
 
-int line_enter(State *s, Claimant *c, const char *volume, const char *target) {
+int queue_enter(State *s, Claimant *c, const char *volume, const char *target) {
         _cleanup_free_ char *volume_key = NULL, *target_key = NULL;
 
         if (!isempty(volume)) {
@@ -35,14 +35,14 @@ int line_enter(State *s, Claimant *c, const char *volume, const char *target) {
         return claims_enter(&s->claims, c, (const char *const[]){ volume_key, target_key }, CLAIMS_FIRST);
 }
 
-int line_claim_superblock(Job *job, const char *key) {
+int queue_claim_superblock(Job *job, const char *key) {
         Claims *claims = &job->jobs->state->claims;
         const char *old = claims_last_key(&job->claims, count_first_claims(job));
         int r;
 
         if (old && !streq_ptr(old, key)) {
                 claims_drop_last(claims, &job->claims);
-                line_advance(job->jobs);
+                queue_advance(job->jobs);
                 old = NULL;
         }
         if (!old && key) {
@@ -53,11 +53,11 @@ int line_claim_superblock(Job *job, const char *key) {
         return claims_take(&job->claims);
 }
 
-bool line_waits_for_conflict(const Job *job) {
+bool queue_waits_for_conflict(const Job *job) {
         return job->state == JOB_PARKED || (job->state == JOB_LEAVING && job->plan.n_conflicts > 0);
 }
 
-bool line_wait_for_conflict(Job *job) {
+bool queue_wait_for_conflict(Job *job) {
         uint64_t end = job->started_usec + job->request.wait_usec;
 
         if (job->operation != OPERATION_MOUNT || job->plan.n_conflicts == 0 || now_monotonic_usec() >= end)
@@ -67,7 +67,7 @@ bool line_wait_for_conflict(Job *job) {
         return true;
 }
 
-void line_let_past(Job *job) {
+void queue_let_past(Job *job) {
         /* A job that waits for a conflict, or whose callers have all gone, lets others pass. */
         job->claims.passive = job->state == JOB_PARKED || job->n_waiters + job->n_followers == 0;
         if (job->claims.passive) {
@@ -76,22 +76,22 @@ void line_let_past(Job *job) {
                 while (job->claims.n_entries > count_first_claims(job))
                         claims_drop_last(&job->jobs->state->claims, &job->claims);
         }
-        line_advance(job->jobs);
+        queue_advance(job->jobs);
 }
 
-void line_take_place(Job *job) {
-        job_set_state(job, line_waits_for_conflict(job) ? JOB_PARKED : JOB_IN_LINE);
-        log_debug("%s: job %llu: waits in line.", job->request.volume, (unsigned long long) job->id);
-        line_let_past(job);
+void queue_take_place(Job *job) {
+        job_set_state(job, queue_waits_for_conflict(job) ? JOB_PARKED : JOB_QUEUED);
+        log_debug("%s: job %llu: is queued.", job->request.volume, (unsigned long long) job->id);
+        queue_let_past(job);
 }
 
-void line_mount_gone(Jobs *jobs, const char *target) {
+void queue_mount_gone(Jobs *jobs, const char *target) {
         Job *job;
 
         DL_FOREACH (jobs->list, job) {
                 Plan *p = &job->plan;
 
-                if (!line_waits_for_conflict(job))
+                if (!queue_waits_for_conflict(job))
                         continue;
                 /* After a foreign mount has gone, any of the foreign conflicts may have ended: the child of
                  * the next attempt looks again. */
@@ -106,9 +106,9 @@ void line_mount_gone(Jobs *jobs, const char *target) {
                 plan_done(p);
                 failure_done(&job->failure);
                 if (job->state == JOB_PARKED)
-                        job_set_state(job, JOB_IN_LINE);
+                        job_set_state(job, JOB_QUEUED);
                 job_set_deadline(job, job_timeout_usec(job));
-                line_advance(jobs);
+                queue_advance(jobs);
         }
 }
 
@@ -126,8 +126,8 @@ static Job *find_verify(const Job *job) {
         return NULL;
 }
 
-bool line_is_turn(Job *job) {
-        if (job->state != JOB_IN_LINE)
+bool queue_is_turn(Job *job) {
+        if (job->state != JOB_QUEUED)
                 return false;
         job->claims.passive = job->n_waiters + job->n_followers == 0;
         if (job->claims.passive || find_verify(job))
@@ -145,7 +145,7 @@ static Job *find_job_in_front(const Job *job) {
         return find_verify(job);
 }
 
-const Job *line_get_front(const Job *job) {
+const Job *queue_get_front(const Job *job) {
         const Job *front = job_is_waiting(job) ? find_job_in_front(job) : NULL;
 
         return front && !job_has_ended(front) ? front : NULL;
@@ -175,11 +175,11 @@ static char *describe_front(const Job *job, const Job *front, const char *progre
                       : NULL;
 }
 
-void line_log_long_wait(Job *job) {
+void queue_log_long_wait(Job *job) {
         const Job *front;
         _cleanup_free_ char *why = NULL;
 
-        if (!job_is_waiting(job) || line_waits_for_conflict(job) || !wait_is_long(job))
+        if (!job_is_waiting(job) || queue_waits_for_conflict(job) || !wait_is_long(job))
                 return;
         front = find_job_in_front(job);
         /* The job only waits for a place to run: one becomes free soon, and nobody has to act. */
@@ -190,11 +190,11 @@ void line_log_long_wait(Job *job) {
                 job_log_waiting(job, why);
 }
 
-void line_show(Job *job) {
+void queue_show(Job *job) {
         if (!wait_is_long(job))
                 return;
         job_show(job);
-        if (line_waits_for_conflict(job))
+        if (queue_waits_for_conflict(job))
                 job_log_waiting(job, strempty(job->failure.message));
         else if (job->notice_usec == UINT64_MAX) {
                 job->notice_usec = now_monotonic_usec() + USEC_PER_SEC;
@@ -202,7 +202,7 @@ void line_show(Job *job) {
         }
 }
 
-void line_fail_busy(Job *job) {
+void queue_fail_busy(Job *job) {
         Job *front = find_job_in_front(job);
         _cleanup_free_ char *why = NULL;
         char percent[48] = "";

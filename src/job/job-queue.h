@@ -8,38 +8,38 @@
  * the end of a conflict. A waiting job has no child. */
 
 /* Queues the claimant for a volume and a target; NULL or "": for none. Returns 0 or -ENOMEM. */
-int line_enter(State *s, Claimant *c, const char *volume, const char *target) _warn_unused_;
+int queue_enter(State *s, Claimant *c, const char *volume, const char *target) _warn_unused_;
 /* Queues the job for the superblock that its child saw (NULL: none that can be shared). Returns 1 if the job
  * now has the claim, 0 if the job has to wait in the queue, or -ENOMEM. */
-int line_claim_superblock(Job *job, const char *key) _warn_unused_;
+int queue_claim_superblock(Job *job, const char *key) _warn_unused_;
 
 /* Whether a refused job may wait, by WaitUSec, for the conflicts in its plan to end. Sets the deadline of
  * that wait. */
-bool line_wait_for_conflict(Job *job);
+bool queue_wait_for_conflict(Job *job);
 /* A holder has gone, or a foreign mount (target NULL): jobs that now wait for no other conflict go on. */
-void line_mount_gone(Jobs *jobs, const char *target);
+void queue_mount_gone(Jobs *jobs, const char *target);
 
 /* The child of a job that has to wait is gone: the job waits in the queue, or for its conflict. */
-void line_take_place(Job *job);
+void queue_take_place(Job *job);
 /* Gives up the claims that a waiting job must not keep while it waits. */
-void line_let_past(Job *job);
+void queue_let_past(Job *job);
 /* Whether the job can run now; then it owns its claims. */
-bool line_is_turn(Job *job);
+bool queue_is_turn(Job *job);
 /* Makes the event loop run the jobs that can run. Not at once: jobs_advance() frees jobs that the caller may
  * still use. */
-void line_advance(Jobs *jobs);
+void queue_advance(Jobs *jobs);
 
 /* Whether the job waits for the end of a conflict. */
-bool line_waits_for_conflict(const Job *job);
+bool queue_waits_for_conflict(const Job *job);
 /* The job that has what this one waits for. NULL: none, or the job waits for a place to run. */
-const Job *line_get_front(const Job *job);
+const Job *queue_get_front(const Job *job);
 /* Shows a waiting job on the bus and logs the reason, unless the job only waits for another job's child to
  * exit. */
-void line_show(Job *job);
+void queue_show(Job *job);
 /* Logs what a queued job waits for, once that has taken long. */
-void line_log_long_wait(Job *job);
+void queue_log_long_wait(Job *job);
 /* Sets BUSY, with the name of the blocking job, when the time to wait is over. */
-void line_fail_busy(Job *job);
+void queue_fail_busy(Job *job);
 
 /* How many jobs may run, and how many may wait: in all, of one caller, and of one source. So a server that
  * hangs, or a caller with many jobs, leaves room for others. Some places are reserved for unmounts. */

@@ -10,16 +10,16 @@
 #include "mount/stage.h"
 #include "mount/superblock.h"
 #include "worker/check.h"
-#include "worker/subject.h"
+#include "worker/private-mount.h"
 
-void subject_done(Subject *s) {
+void private_mount_done(PrivateMount *s) {
         s->root = fd_close(s->root);
         s->tree = fd_close(s->tree);
         strv_free(s->submounts);
-        *s = SUBJECT_INIT;
+        *s = PRIVATE_MOUNT_INIT;
 }
 
-int subject_copy(const Target *target, CloneMode mode, Subject *ret, Failure *f) {
+int private_mount_copy(const Target *target, CloneMode mode, PrivateMount *ret, Failure *f) {
         Clone clone = CLONE_INIT;
         int part, r;
 
@@ -37,7 +37,7 @@ int subject_copy(const Target *target, CloneMode mode, Subject *ret, Failure *f)
                         "What is mounted at '%s' is unbindable, so no private copy can be made to work on: see mount(8), --make-unbindable.");
         if (r < 0)
                 return r;
-        *ret = (Subject){ .tree = clone.tree, .root = clone.root, .live = true, .part = part };
+        *ret = (PrivateMount){ .tree = clone.tree, .root = clone.root, .live = true, .part = part };
         return 0;
 }
 
@@ -86,7 +86,7 @@ static int fail_gone(Failure *f) {
 }
 
 /* If the mount is hidden, a disk is mounted again, because its superblock still exists. */
-static int share_hidden(const StageSpec *spec, uint64_t id, Subject *s, MountOutcome *o, Failure *f) {
+static int share_hidden(const StageSpec *spec, uint64_t id, PrivateMount *s, MountOutcome *o, Failure *f) {
         _cleanup_(mount_fact_done) MountFact fact = { 0 };
         int r;
 
@@ -101,7 +101,7 @@ static int share_hidden(const StageSpec *spec, uint64_t id, Subject *s, MountOut
         return streq(o->fact.device, fact.device) ? 0 : fail_gone(f);
 }
 
-static int share_mount(const Child *c, const StageSpec *spec, const PlanAnswer *a, Subject *s, MountOutcome *o,
+static int share_mount(const Child *c, const StageSpec *spec, const PlanAnswer *a, PrivateMount *s, MountOutcome *o,
                        Failure *f) {
         _cleanup_(target_done) Target share = TARGET_INIT;
         int r;
@@ -121,8 +121,8 @@ static int share_mount(const Child *c, const StageSpec *spec, const PlanAnswer *
         return 0;
 }
 
-int subject_stage(const Child *c, const Source *source, const PlanQuestion *question, const PlanAnswer *answer,
-                  Subject *ret, MountOutcome *ret_outcome, Failure *f) {
+int private_mount_stage(const Child *c, const Source *source, const PlanQuestion *question, const PlanAnswer *answer,
+                        PrivateMount *ret, MountOutcome *ret_outcome, Failure *f) {
         const Observed *observed = &question->observed;
         const bool share = !isempty(answer->share_target);
         const StageSpec spec = {
@@ -137,7 +137,7 @@ int subject_stage(const Child *c, const Source *source, const PlanQuestion *ques
                 .staging = c->staging,
         };
         _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
-        _cleanup_(subject_done) Subject s = SUBJECT_INIT;
+        _cleanup_(private_mount_done) PrivateMount s = PRIVATE_MOUNT_INIT;
         int r;
 
         log_debug("Staging %s as %s%s%s.", source->name, source->fs->name, share ? " from " : "",
@@ -170,12 +170,12 @@ int subject_stage(const Child *c, const Source *source, const PlanQuestion *ques
                   o.fact.read_only ? "read-only" : "read-write");
 
         *ret = s;
-        s = SUBJECT_INIT;
+        s = PRIVATE_MOUNT_INIT;
         *ret_outcome = TAKE_STRUCT(o);
         return 0;
 }
 
-int subject_check(const Child *c, const Subject *s, const MountOutcome *o, Failure *f) {
+int private_mount_check(const Child *c, const PrivateMount *s, const MountOutcome *o, Failure *f) {
         _cleanup_free_ char *escaped = NULL;
         int r;
 
@@ -195,7 +195,7 @@ int subject_check(const Child *c, const Subject *s, const MountOutcome *o, Failu
                            "The files are on a file system of the host's own, which is never changed.");
 }
 
-int subject_check_overridden(bool overrides_labels, Failure *f) {
+int private_mount_check_overridden(bool overrides_labels, Failure *f) {
         if (!overrides_labels)
                 return 0;
         return failure_set(
@@ -204,7 +204,7 @@ int subject_check_overridden(bool overrides_labels, Failure *f) {
 }
 
 /* Reads the mount table once and checks everything in it. */
-static int check_mount_table(const Child *c, Subject *s, const MountOutcome *o, Failure *f) {
+static int check_mount_table(const Child *c, PrivateMount *s, const MountOutcome *o, Failure *f) {
         _cleanup_(mount_table_freep) MountTable *table = NULL;
         _cleanup_strv_ char **paths = NULL;
         size_t n_mounts;
@@ -231,12 +231,12 @@ static int check_mount_table(const Child *c, Subject *s, const MountOutcome *o, 
         return 0;
 }
 
-static int check_labels(const Subject *s, const MountOutcome *o, Failure *f) {
+static int check_labels(const PrivateMount *s, const MountOutcome *o, Failure *f) {
         _cleanup_free_ char *context = NULL;
         _cleanup_(node_done) Node node = { 0 };
         int r;
 
-        r = subject_check_overridden(o->overrides_labels, f);
+        r = private_mount_check_overridden(o->overrides_labels, f);
         if (r != 0)
                 return r;
         if (!isempty(o->fact.context)) {
@@ -256,10 +256,11 @@ static int check_labels(const Subject *s, const MountOutcome *o, Failure *f) {
         return selinux_require_labels(s->root, f);
 }
 
-int subject_check_change(const Child *c, Subject *s, const MountOutcome *o, const FilesDecision *d, Failure *f) {
+int private_mount_check_change(const Child *c, PrivateMount *s, const MountOutcome *o, const FilesDecision *d,
+                               Failure *f) {
         int r;
 
-        r = subject_check(c, s, o, f);
+        r = private_mount_check(c, s, o, f);
         if (r != 0)
                 return r;
         r = check_mount_table(c, s, o, f);
