@@ -177,7 +177,7 @@ static const Case cases[] = {
             GET_PVC1,
             GET_PROPERTIES("{'Id': <'pvc-1'>}") },
           .code = 1,
-          .out = "{\"PrivateMount\":\"pvc-9\",\"ErrorName\":\"NoSuchVolume\",\"ErrorMessage\":\"No \\u001B.\"}\n"
+          .out = "{\"Subject\":\"pvc-9\",\"ErrorName\":\"NoSuchVolume\",\"ErrorMessage\":\"No \\u001B.\"}\n"
                  "[{\"Id\":\"pvc-1\"}]\n" },
         { "list/error-json",
           "list --json",

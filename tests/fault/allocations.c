@@ -10,7 +10,7 @@
  *
  * With --full each allocation in turn; without it some that a seed draws. */
 
-typedef enum PrivateMount { SUBJECT_DAEMON, SUBJECT_WORKER, SUBJECT_CHILD, SUBJECTS } PrivateMount;
+typedef enum Subject { SUBJECT_DAEMON, SUBJECT_WORKER, SUBJECT_CHILD, SUBJECTS } Subject;
 static const char *const subject_names[SUBJECTS] = { "selvold", "selvol-worker", "a child" };
 
 typedef struct Allocations {
@@ -31,7 +31,7 @@ static void share(Allocations *a) {
         g_assert_true(g_setenv(FAIL_ALLOCATION_FILE, path, TRUE));
 }
 
-static pid_t find_subject(const Environment *e, PrivateMount subject) {
+static pid_t find_subject(const Environment *e, Subject subject) {
         switch (subject) {
         case SUBJECT_DAEMON:
                 return e->daemon;
@@ -43,8 +43,7 @@ static pid_t find_subject(const Environment *e, PrivateMount subject) {
 }
 
 /* Makes the request with the nth allocation failing; returns how many there were. */
-static bool play(Allocations *a, const Scene *scene, PrivateMount subject, unsigned n, unsigned *ret_count,
-                 Wrong *w) {
+static bool play(Allocations *a, const Scene *scene, Subject subject, unsigned n, unsigned *ret_count, Wrong *w) {
         pid_t pid = 0;
 
         if (!HOLDS_WITHIN(WAIT_SEC, (pid = find_subject(&a->run.environment, subject)) > 0))
@@ -60,8 +59,7 @@ static bool play(Allocations *a, const Scene *scene, PrivateMount subject, unsig
         return client_is_idle(a->run.client) || blame(w, scene->volume, scene->target, "a call got no answer");
 }
 
-static bool fail(Allocations *a, const Scene *scene, PrivateMount subject, unsigned n, unsigned *ret_count,
-                 Wrong *w) {
+static bool fail(Allocations *a, const Scene *scene, Subject subject, unsigned n, unsigned *ret_count, Wrong *w) {
         if (play(a, scene, subject, n, ret_count, w) && scenes_check(&a->run.environment, w) &&
             scene_do(a->run.client, scene, "the same request", w) && scene_undo(a->run.client, scene, w))
                 return true;
@@ -69,7 +67,7 @@ static bool fail(Allocations *a, const Scene *scene, PrivateMount subject, unsig
         return false;
 }
 
-static bool run_subject(Allocations *a, const Scene *scene, PrivateMount subject, Wrong *w) {
+static bool run_subject(Allocations *a, const Scene *scene, Subject subject, Wrong *w) {
         unsigned count, n_tries, ignored;
 
         if (!fail(a, scene, subject, UINT32_MAX, &count, w))
@@ -89,7 +87,7 @@ static bool run_subject(Allocations *a, const Scene *scene, PrivateMount subject
 }
 
 static bool run_scene(void *userdata, const Scene *scene, Wrong *w) {
-        for (PrivateMount subject = 0; subject < SUBJECTS; subject++)
+        for (Subject subject = 0; subject < SUBJECTS; subject++)
                 if (!run_subject(userdata, scene, subject, w))
                         return false;
         return true;
@@ -99,7 +97,7 @@ static bool print_counts(const void *userdata) {
         const Allocations *a = userdata;
         bool all = true;
 
-        for (PrivateMount i = 0; i < SUBJECTS; i++) {
+        for (Subject i = 0; i < SUBJECTS; i++) {
                 g_print("# %s: %u allocations failed\n", subject_names[i], a->n_failed[i]);
                 all = all && a->n_failed[i] > 0;
         }

@@ -15,7 +15,7 @@
  * With --full at each system call in turn, and with each error that it can fail with; without it at some that a seed draws. */
 
 /* Who is interrupted; the store is a thread of selvold. */
-typedef enum PrivateMount { SUBJECT_DAEMON, SUBJECT_STORE, SUBJECT_WORKER, SUBJECT_CHILD, SUBJECTS } PrivateMount;
+typedef enum Subject { SUBJECT_DAEMON, SUBJECT_STORE, SUBJECT_WORKER, SUBJECT_CHILD, SUBJECTS } Subject;
 static const char *const subject_names[SUBJECTS] = { "selvold", "selvold's store", "selvol-worker", "a child" };
 
 /* What a system call may fail with, where anything can make it so: the disk, its server, memory, limits, signals. ESTALE only
@@ -73,7 +73,7 @@ typedef struct Steps {
 
 /* What is done at the nth moment. */
 typedef struct Blow {
-        PrivateMount subject;
+        Subject subject;
         bool kill; /* or a call fails */
         unsigned n;
         /* What has come of it: */
@@ -134,7 +134,7 @@ static pid_t find_store(pid_t daemon) {
         return 0;
 }
 
-static pid_t find_subject(const Environment *e, PrivateMount subject) {
+static pid_t find_subject(const Environment *e, Subject subject) {
         switch (subject) {
         case SUBJECT_DAEMON:
                 return e->daemon;
@@ -217,7 +217,7 @@ static bool step(Steps *s, const Scene *scene, Blow *b, unsigned *ret_count, Wro
                scene_undo(s->run.client, scene, w);
 }
 
-static bool count_moments(Steps *s, const Scene *scene, PrivateMount subject, bool kill, unsigned *ret, Wrong *w) {
+static bool count_moments(Steps *s, const Scene *scene, Subject subject, bool kill, unsigned *ret, Wrong *w) {
         Blow none = { .subject = subject, .kill = kill, .n = UINT_MAX };
 
         if (!step(s, scene, &none, ret, w))
@@ -241,7 +241,7 @@ static bool run_moment(Steps *s, const Scene *scene, Blow b, Wrong *w) {
         return false;
 }
 
-static bool run_all(Steps *s, const Scene *scene, PrivateMount subject, bool kill, Wrong *w) {
+static bool run_all(Steps *s, const Scene *scene, Subject subject, bool kill, Wrong *w) {
         unsigned count;
 
         if (!count_moments(s, scene, subject, kill, &count, w))
@@ -254,7 +254,7 @@ static bool run_all(Steps *s, const Scene *scene, PrivateMount subject, bool kil
         return true;
 }
 
-static bool run_some(Steps *s, const Scene *scene, PrivateMount subject, bool kill, Wrong *w) {
+static bool run_some(Steps *s, const Scene *scene, Subject subject, bool kill, Wrong *w) {
         unsigned count;
 
         if (!count_moments(s, scene, subject, kill, &count, w))
@@ -272,7 +272,7 @@ static bool run_some(Steps *s, const Scene *scene, PrivateMount subject, bool ki
 static bool run_scene(void *userdata, const Scene *scene, Wrong *w) {
         Steps *s = userdata;
 
-        for (PrivateMount subject = 0; subject < SUBJECTS; subject++)
+        for (Subject subject = 0; subject < SUBJECTS; subject++)
                 for (int kill = 0; kill <= 1; kill++)
                         if ((kill || tracer_can_fail()) &&
                             !(s->run.full ? run_all : run_some)(s, scene, subject, kill, w))
@@ -285,7 +285,7 @@ static bool print_counts(const void *userdata) {
         const Steps *s = userdata;
         bool all = true;
 
-        for (PrivateMount i = 0; i < SUBJECTS; i++) {
+        for (Subject i = 0; i < SUBJECTS; i++) {
                 g_print("# %s: killed %u times, %u system calls failed\n", subject_names[i], s->n_killed[i],
                         s->n_failed[i]);
                 all = all && s->n_killed[i] > 0 && (s->n_failed[i] > 0 || !tracer_can_fail());

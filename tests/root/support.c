@@ -143,6 +143,10 @@ size_t count_loops(const char *image) {
         return n;
 }
 
+void assert_no_loop(const char *image) {
+        WAIT_FOR(count_loops(image) == 0);
+}
+
 Worker *worker_launch(const char *dropin, const Launch *how) {
         static const char roots[] = "[Worker]\nTargetRoots=" TEST_TARGETS "\nSourceRoots=/dev " TEST_IMAGES "\n";
         static unsigned counter;

@@ -41,6 +41,9 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(MountFact, mount_fact_done)
 size_t count_mounts(void);
 /* How many loop devices there are over the image. */
 size_t count_loops(const char *image);
+/* There is none, or there is none as soon as another process, which looks for an image among all loop
+ * devices, closes it. */
+void assert_no_loop(const char *image);
 
 typedef struct Worker {
         pid_t pid;

@@ -47,7 +47,7 @@ static void test_held(gconstpointer data) {
         answer_drop(end_held(o, data, target));
         if (is_mounted(target))
                 must(umount2(target, 0));
-        g_assert_cmpint(count_loops(image), ==, 0);
+        assert_no_loop(image);
 }
 
 /* Gives all files of a volume to group 1000. */
@@ -77,7 +77,7 @@ static void test_held_ready(gconstpointer data) {
                 g_assert_cmpint(answer.files.ownership, ==, OWNERSHIP_MAP);
                 must(umount2(target, 0));
         }
-        g_assert_cmpint(count_loops(image), ==, 0);
+        assert_no_loop(image);
 }
 
 /* No reply, no mount, no change of a mark: selvold knows why. */
@@ -113,7 +113,7 @@ static void test_verdict(gconstpointer data) {
                 assert_gone(child);
         }
         g_assert_false(is_mounted(target));
-        g_assert_cmpint(count_loops(image), ==, 0);
+        assert_no_loop(image);
         assert_mark(v->target, NULL);
         g_assert_cmpuint(count_labeled(v->target, LABEL_1), ==, 0);
 }

@@ -314,7 +314,7 @@ static void source_scene_leave(SourceScene *s, const SourceRow *row) {
                 if (image->device)
                         close(image->loop);
                 g_clear_pointer(&image->device, g_free);
-                g_assert_cmpuint(count_loops(image->path), ==, 0);
+                assert_no_loop(image->path);
         }
         g_free(s->one);
         g_free(s->other);

@@ -222,7 +222,7 @@ static void test_stuck(void) {
                 } else
                         assert_message(mounted, "chattr");
                 g_assert_false(is_mounted(target));
-                g_assert_cmpint(count_loops(image), ==, 0);
+                assert_no_loop(image);
         }
 }
 

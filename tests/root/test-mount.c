@@ -61,7 +61,7 @@ static void test_file_system(gconstpointer data) {
 
         assert_says(call_unmount(worker, target, mounted.outcome.fact.mount_id), unmounted, ==, true);
         g_assert_false(is_mounted(target));
-        g_assert_cmpint(count_loops(image), ==, 0);
+        assert_no_loop(image);
 }
 
 static void test_block_device(void) {
@@ -156,7 +156,7 @@ static void test_other_way(void) {
         assert_ok(mount_with(w, image, "ext4", target, .options = "iversion"));
         g_assert_true(is_mounted(target));
         must(umount2(target, 0));
-        g_assert_cmpint(count_loops(image), ==, 0);
+        assert_no_loop(image);
 }
 
 static void test_tmpfs(void) {
@@ -406,7 +406,7 @@ static void test_loop_of_others(void) {
         g_assert_cmpint(count_loops(image), ==, 1);
         g_assert_cmpint(umount2(target, 0), ==, 0);
         close(loop);
-        g_assert_cmpint(count_loops(image), ==, 0);
+        assert_no_loop(image);
 
         if (!run("losetup", "--read-only", "--find", image, NULL)) {
                 g_test_skip("losetup");

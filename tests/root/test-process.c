@@ -45,7 +45,7 @@ static void test_killed(gconstpointer data) {
                 close(loop);
                 loop = -1;
         }
-        g_assert_cmpint(count_loops(image), ==, 0);
+        assert_no_loop(image);
 }
 
 /* Without CONSISTENT the end of a longer text that was there would stay. */
@@ -239,7 +239,7 @@ static void test_same_image(void) {
                         must(umount2(targets[i], 0));
                 g_free(targets[i]);
         }
-        g_assert_cmpint(count_loops(image), ==, 0);
+        assert_no_loop(image);
 }
 
 /* 'T' if it stands still, 'Z' if it has ended. */

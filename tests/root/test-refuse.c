@@ -109,7 +109,7 @@ static void test_row(gconstpointer data) {
         g_assert_cmpuint(mounted.heard.n_plans, ==, row->options || row->context);
         g_assert_cmpuint(mounted.heard.n_ready, ==, 0);
         g_assert_cmpint(count_mounts(), ==, before);
-        g_assert_cmpint(count_loops(I "good"), ==, 0);
+        assert_no_loop(I "good");
 }
 
 static void test_contents(void) {
@@ -128,7 +128,7 @@ static void test_contents(void) {
 
         if (xfs) {
                 assert_fails(call_observe(worker, xfs, "ext4", T "free"), "Incompatible", "type xfs, not ext4");
-                g_assert_cmpint(count_loops(xfs), ==, 0);
+                assert_no_loop(xfs);
         }
 
         /* Signatures of two file systems. */
@@ -353,7 +353,7 @@ static void test_bad_value(void) {
         assert_answer(refused, "MountFailed");
         assert_message(refused, stages_in_namespace() ? "journalctl -k" : "commit");
         g_assert_false(is_mounted(T "free"));
-        g_assert_cmpint(count_loops(I "good"), ==, 0);
+        assert_no_loop(I "good");
 }
 
 static void test_read_only_image(void) {

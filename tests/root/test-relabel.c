@@ -45,7 +45,7 @@ static void test_mount(gconstpointer data) {
         g_assert_cmpint(count_labeled(target, LABEL_1), ==, n);
         /* Nothing of the child's keeps it busy. */
         must(umount2(target, 0));
-        g_assert_cmpint(count_loops(image), ==, 0);
+        assert_no_loop(image);
 
         /* Nothing to do, and nothing done. */
         a.history = mark_history_of(image, fs_type);
@@ -81,13 +81,13 @@ static void test_unmounted(void) {
         g_assert_false(done.question.mounted);
         g_assert_cmpint(done.walk.counts.changed, ==, n);
         g_assert_cmpint(count_mounts(), ==, 0);
-        g_assert_cmpint(count_loops(v->image), ==, 0);
+        assert_no_loop(v->image);
 
         a.target = "";
         assert_fails(call_mount(worker, &a), "InvalidTarget");
         a.target = "/etc";
         assert_fails(call_mount(worker, &a), "PathNotAllowed");
-        g_assert_cmpint(count_loops(v->image), ==, 0);
+        assert_no_loop(v->image);
 
         v->device = (g_free(v->device), attach_loop(v->image, &v->loop));
         must(mount(v->device, v->target, "ext4", 0, NULL));

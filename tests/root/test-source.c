@@ -90,7 +90,7 @@ static bool try_loop_reused(const char *one, const char *other, const char *targ
         g_assert_true(g_file_test(file, G_FILE_TEST_EXISTS));
         must(umount2(target, 0));
         close(loop);
-        g_assert_cmpint(count_loops(one), ==, 0);
+        assert_no_loop(one);
         return reused;
 }
 
@@ -132,7 +132,7 @@ static void test_only_looks(void) {
         for (VerifyDepth depth = 0; depth < VERIFY_DEPTHS; depth++)
                 assert_ok(call_verify_labels(traced, v->target, LABEL_1, depth));
         g_assert_cmpuint(count_opened_for_writing(log), ==, before);
-        g_assert_cmpint(count_loops(image), ==, 0);
+        assert_no_loop(image);
 
         /* As a mount has. */
         assert_ok(mount_with(traced, image, "ext4", target));
