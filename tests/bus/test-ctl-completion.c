@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The completion of selvolctl in real shells: what the last word of a command line can become, with the blank that follows it. What
- * selvolctl itself offers is in test-ctl-usage.c. */
+/* The completion of selvolctl in real shells: the words that the last word of a command line can become, with
+ * the blank that follows. test-ctl-usage.c has the words that selvolctl itself offers. */
 #include <locale.h>
 
 #include <glib/gstdio.h>

@@ -6,7 +6,7 @@
 #include "ctl-support.h"
 #include "support/service.h"
 
-/* What was drawn, one element each, "" for the line being cleared. */
+/* All drawn lines, one element each, "" for the line being cleared. */
 static char **terminal_lines(const Terminal *t) {
         char **lines = g_strsplit(t->output->str, "\r\033[K", -1);
 
@@ -58,7 +58,7 @@ static const Width widths[] = {
         { "width-24", 24, " 45%  450000/1000000" },
         { "width-5", 5, " 45%" },
         { "width-0", 0,
-          "[#############------------------]   45%  450000/1000000  250000/s  2h 1min left" }, /* unknown: 80 */
+          "[#############------------------]   45%  450000/1000000  250000/s  2h 1min left" }, /* 80 */
 };
 
 /* As much as there is room for, and never so much that the terminal goes on to a new line. */
@@ -160,7 +160,7 @@ static void test_unseen(Fixture *f, gconstpointer data) {
         g_assert_cmpstr(t.output->str, ==, "");
 }
 
-/* Calls that take long show the job that they have become, and none of another operation or one that has ended. */
+/* A long call shows the job that it has become, and no job of another operation or one that has ended. */
 typedef struct CallCase {
         const char *operation, *command, *state;
         Exchange call;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What selvolctl prints on a terminal: tables that fit, colors, and the pager. */
+/* The output of selvolctl on a terminal: tables that fit, colors, and the pager. */
 #include <locale.h>
 #include <string.h>
 
@@ -185,7 +185,7 @@ static void test_privileged_without_less(Fixture *f, gconstpointer data) {
         add_pagers();
 }
 
-/* Of what needs attention, also through a pager. */
+/* Words that need attention have a color, also through a pager. */
 static void test_colors(Fixture *f, gconstpointer data) {
         static const Exchange exchanges[] = {
                 { MANAGER, "GetVolume", "('pvc-1',)", "(objectpath '" PVC1 "',)" },

@@ -83,8 +83,8 @@ static void emit(GDBusMethodInvocation *call, const char *path, const char *inte
         g_variant_unref(value);
 }
 
-/* What happens is a line each, as it happens; what has not changed is none. The end of the service is told of, too. To be
- * interrupted is its end. */
+/* The monitor prints a line for each event, at once, and none for a value that has not changed. It prints the
+ * end of the service, too, and ends when it is interrupted. */
 static void test_monitor(Fixture *f, gconstpointer data) {
         static const Exchange objects = {
                 OBJECTS,

@@ -15,6 +15,9 @@ from tap import finish, report
 LINES_MAX = 60
 COLUMNS_MAX = 110
 
+# Folders of tests/ whose comments are judged, too.
+TESTS = ("bus", "support", "unit")
+
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
 BEGINNING = re.compile(r"/\*[ \n*]*(What|Who|Whom|Whose|Whoever|Whatever|Of)\b")
 TYPE = re.compile(r"^\} (\w+);$|^typedef (?:struct|enum|union) \w+ (\w+);$", re.M)
@@ -99,7 +102,7 @@ def main():
     report("no two files or types have the same name", judge_doubles(files))
     for path, text in sorted(files.items()):
         report(path, judge_comments(path, text) + judge_functions(path, text))
-    for path in sorted((top / "tests").rglob("*.[ch]")):
+    for path in sorted(path for folder in TESTS for path in (top / "tests" / folder).rglob("*.[ch]")):
         name = str(path.relative_to(top))
         report(name, judge_comments(name, path.read_text()))
     finish()
