@@ -2,7 +2,8 @@
 
 /* Stands in for selvol-worker in the bus ring: it has the same protocol (src/wire), and makes the same
  * decision about files (src/plan/plan-files.h), but its mount table is the text DIRECTORY/mounts, and its
- * node has SELinux on unless DIRECTORY/node says otherwise. The last part of a source's name asks for a behavior:
+ * node has SELinux on unless DIRECTORY/node says otherwise. The last part of a source's name asks for a
+ * behavior:
  *
  *   hang-STEP, held-STEP, die-STEP
  *                      waits for ever, waits until there is DIRECTORY/go, or ends, at a step, which it writes

@@ -57,8 +57,8 @@ static const Width widths[] = {
         { "width-44", 44, " 45%  450000/1000000  250000/s" },
         { "width-24", 24, " 45%  450000/1000000" },
         { "width-5", 5, " 45%" },
-        { "width-0", 0,
-          "[#############------------------]   45%  450000/1000000  250000/s  2h 1min left" }, /* 80 */
+        { "width-0", 0, /* 80, as it is unknown */
+          "[#############------------------]   45%  450000/1000000  250000/s  2h 1min left" },
 };
 
 /* As much as there is room for, and never so much that the terminal goes on to a new line. */
