@@ -398,6 +398,8 @@ static int check_superblock(const Source *s, const Settings *settings, Failure *
         uint8_t superblock[EXT_SUPERBLOCK_SIZE];
         uint64_t n;
 
+        assert(s->fs);
+
         if (ext_is_type(s->fs->name)) {
                 if (pread(s->fd, superblock, sizeof(superblock), EXT_SUPERBLOCK_OFFSET) !=
                     (ssize_t) sizeof(superblock))

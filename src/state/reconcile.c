@@ -217,7 +217,7 @@ int reconcile(State *s, const MountFact *facts, size_t n_facts) {
         HASH_ITER (hh, s->volumes.table, v, next)
                 LL_FOREACH_SAFE (v->holders, h, next_holder) {
                         const MountFact *key = &(MountFact){ .mount_id = h->mount_id };
-                        const MountFact **found = bsearch(&key, sorted, n_facts, sizeof(*sorted), compare_facts);
+                        const MountFact **found = bsearch(&key, sorted, n_facts, sizeof(MountFact *), compare_facts);
 
                         reconcile_unclaimed(s, v, h, found ? *found : NULL);
                 }
