@@ -80,7 +80,7 @@ static int decide_adopt(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
         r = free_and_strdup(&ret->share_target, "");
         if (r < 0)
                 return r;
-        return job_find_holder(job) ? 0 : job_record_intent(job, true);
+        return job_find_holder(job) ? 0 : job_add_intent(job, true);
 }
 
 static int take_adopt_reply(Job *job, sd_bus_message *reply) {
@@ -90,7 +90,7 @@ static int take_adopt_reply(Job *job, sd_bus_message *reply) {
         if (r != 0)
                 return r;
         /* Records an existing holder again. */
-        r = job_record_intent(job, true);
+        r = job_add_intent(job, true);
         if (r < 0)
                 return r;
         return job_record_outcome(job);
@@ -107,5 +107,5 @@ const OperationType adopt_operation = {
         .append = append_adopt_call,
         .plan = decide_adopt,
         .take = take_adopt_reply,
-        .revert = job_revert_intent,
+        .revert = job_drop_intent,
 };

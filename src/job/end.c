@@ -92,7 +92,7 @@ void job_then(Job *job, void (*callback)(Job *job)) {
 }
 
 /* A refusal is a part of PlanVolume's result. */
-void job_refuse(Job *job) {
+void job_report_refusal(Job *job) {
         if (job->operation == OPERATION_PLAN) {
                 failure_done(&job->refusal);
                 job->refusal = TAKE_STRUCT(job->failure);

@@ -17,7 +17,7 @@ void job_then(Job *job, void (*callback)(Job *job));
 
 /* Handles a refusal: PlanVolume returns the failure as part of its result; other jobs signal their
  * conflicts. */
-void job_refuse(Job *job);
+void job_report_refusal(Job *job);
 /* Ends a job whose failure is set, as soon as possible: at once if the job waits, otherwise when its child is
  * gone. */
 void job_stop(Job *job);

@@ -57,7 +57,7 @@ bool queue_waits_for_conflict(const Job *job) {
         return job->state == JOB_PARKED || (job->state == JOB_LEAVING && job->plan.n_conflicts > 0);
 }
 
-bool queue_wait_for_conflict(Job *job) {
+bool queue_may_wait(Job *job) {
         uint64_t end = job->started_usec + job->request.wait_usec;
 
         if (job->operation != OPERATION_MOUNT || job->plan.n_conflicts == 0 || now_monotonic_usec() >= end)
@@ -79,7 +79,7 @@ void queue_let_past(Job *job) {
         queue_advance(job->jobs);
 }
 
-void queue_take_place(Job *job) {
+void queue_return(Job *job) {
         job_set_state(job, queue_waits_for_conflict(job) ? JOB_PARKED : JOB_QUEUED);
         log_debug("%s: job %llu: is queued.", job->request.volume, (unsigned long long) job->id);
         queue_let_past(job);

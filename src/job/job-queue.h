@@ -15,12 +15,12 @@ int queue_claim_superblock(Job *job, const char *key) _warn_unused_;
 
 /* Whether a refused job may wait, by WaitUSec, for the conflicts in its plan to end. Sets the deadline of
  * that wait. */
-bool queue_wait_for_conflict(Job *job);
+bool queue_may_wait(Job *job);
 /* A holder has gone, or a foreign mount (target NULL): jobs that now wait for no other conflict go on. */
 void queue_mount_gone(Jobs *jobs, const char *target);
 
 /* The child of a job that has to wait is gone: the job waits in the queue, or for its conflict. */
-void queue_take_place(Job *job);
+void queue_return(Job *job);
 /* Gives up the claims that a waiting job must not keep while it waits. */
 void queue_let_past(Job *job);
 /* Whether the job can run now; then it owns its claims. */

@@ -120,7 +120,7 @@ static Volume *add_volume(Job *job) {
         return TAKE_PTR(v);
 }
 
-int job_record_intent(Job *job, bool adopted) {
+int job_add_intent(Job *job, bool adopted) {
         _cleanup_(holder_freep) Holder *h = holder_new(job, adopted);
         Holder *old;
         Volume *v;
@@ -170,18 +170,18 @@ static int fill_holder(const Job *job, Holder *h, const char *device, uint64_t m
         return r < 0 ? r : free_and_strdup(&h->device, device);
 }
 
-int job_record_ready(Job *job, const ReadyQuestion *note) {
+int job_record_ready(Job *job, const ReadyQuestion *question) {
         Holder *h = job_find_holder(job);
         int r;
 
-        if (!h || note->identity.id == 0 || isempty(note->identity.device) ||
-            (note->gid == GID_NONE) != (note->disk_gid == GID_NONE) ||
-            (note->gid != GID_NONE && note->gid != job->plan.fs_group))
+        if (!h || question->identity.id == 0 || isempty(question->identity.device) ||
+            (question->gid == GID_NONE) != (question->disk_gid == GID_NONE) ||
+            (question->gid != GID_NONE && question->gid != job->plan.fs_group))
                 return -EBADMSG;
-        r = fill_holder(job, h, note->identity.device, note->identity.id, note->gid, note->disk_gid);
+        r = fill_holder(job, h, question->identity.device, question->identity.id, question->gid, question->disk_gid);
         if (r < 0)
                 return r;
-        job_volume(job)->fingerprint = note->fingerprint;
+        job_volume(job)->fingerprint = question->fingerprint;
         commit_holder(job->jobs->state, job_volume(job), h);
         return 0;
 }
@@ -237,7 +237,7 @@ void job_record_mark(Job *job, Mark *mark) {
         commit_volume(job->jobs->state, v);
 }
 
-void job_revert_intent(Job *job) {
+void job_drop_intent(Job *job) {
         State *s = job->jobs->state;
         Volume *v = job_volume(job);
         _cleanup_(holder_freep) Holder *gone = NULL;

@@ -20,10 +20,10 @@ Holder *job_find_at_target(const Job *job, Volume **ret);
 /* Adds the volume, if it is new, and a holder in state "mounting", as planned; both are in memory only. The
  * record of a known volume does not change before the outcome. A job that makes a second plan calls this
  * again. Returns 0 or -ENOMEM. */
-int job_record_intent(Job *job, bool adopted) _warn_unused_;
+int job_add_intent(Job *job, bool adopted) _warn_unused_;
 /* Records the intent: the holder, the identity of its mount, and the groups that the mount swaps. Returns 0,
  * -EBADMSG or -ENOMEM. */
-int job_record_ready(Job *job, const ReadyQuestion *note) _warn_unused_;
+int job_record_ready(Job *job, const ReadyQuestion *question) _warn_unused_;
 /* Records the outcome: the holder has the volume mounted. Returns 0; -EBADMSG if the holder is gone;
  * -ENOMEM. */
 int job_record_outcome(Job *job) _warn_unused_;
@@ -31,7 +31,7 @@ int job_record_outcome(Job *job) _warn_unused_;
 void job_record_mark(Job *job, Mark *mark);
 /* Takes the intent back. Also removes the volume's record if only this job needed it and no walk has
  * begun. */
-void job_revert_intent(Job *job);
+void job_drop_intent(Job *job);
 
 /* Makes the plan of a mount or an adopt from what the child observed. Returns 0, a negative errno or a
  * failure kind; after a conflict job->plan lists the conflicts. */

@@ -62,7 +62,7 @@ const char *operation_to_string(Operation operation) {
 #define STEP(state) (1U << (state))
 
 /* When selvold stops, a job in any state is over at once. */
-static const unsigned steps[JOB_STATES] = {
+static const unsigned transitions[JOB_STATES] = {
         [JOB_QUEUED] = STEP(JOB_RUNNING) | STEP(JOB_COMMITTING),
         [JOB_PARKED] = STEP(JOB_QUEUED) | STEP(JOB_COMMITTING),
         [JOB_LEAVING] = STEP(JOB_QUEUED) | STEP(JOB_PARKED) | STEP(JOB_STOPPING),
@@ -78,7 +78,7 @@ static const unsigned steps[JOB_STATES] = {
 void job_set_state(Job *job, JobState state) {
         const char *before = job_state_word(job);
 
-        assert(state == JOB_OVER || (steps[job->state] & STEP(state)));
+        assert(state == JOB_OVER || (transitions[job->state] & STEP(state)));
         job->state = state;
         /* The event for the end follows after the replies to the callers. */
         if (job->shown && !job_has_ended(job) && !streq(before, job_state_word(job)))

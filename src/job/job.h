@@ -8,7 +8,7 @@
 #include "wire/messages.h"
 
 /* A job is one operation on one volume that waits, runs, or has ended. The worker's child runs the operation;
- * the job holds its place in the queue, answers the child's questions, keeps the record, and knows the
+ * the job holds its claims, answers the child's questions, keeps the record, and knows the
  * callers that wait. */
 
 typedef enum Operation {
@@ -226,7 +226,7 @@ typedef struct OperationType {
          * for a plan. */
         int (*plan)(Job *job, const PlanQuestion *q, PlanAnswer *ret);
         /* Records the mount that the child has made, before the mount is visible. */
-        int (*ready)(Job *job, const ReadyQuestion *note);
+        int (*ready)(Job *job, const ReadyQuestion *question);
         /* Checks the result and records it. */
         int (*take)(Job *job, sd_bus_message *reply);
         /* Undoes what was recorded, if the operation fails or has to wait. NULL: nothing to undo. */

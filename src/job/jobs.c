@@ -26,8 +26,8 @@ static void on_mount_gone(void *userdata, const char *target) {
         queue_mount_gone(userdata, target);
 }
 
-static int on_orphans(void *userdata, const OrphanInfo *notes, size_t n) {
-        return orphans_take(userdata, notes, n);
+static int on_orphans(void *userdata, const OrphanInfo *list, size_t n) {
+        return orphans_take(userdata, list, n);
 }
 
 int jobs_new(State *state, Jobs **ret) {

@@ -55,7 +55,7 @@ static int decide_mount(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
         r = job_fill_answer(job, ret);
         if (r < 0)
                 return r;
-        return job_record_intent(job, false);
+        return job_add_intent(job, false);
 }
 
 /* Predicts the decision from the record's copy of the mark. Assumes that the root agrees with the mark, and
@@ -171,7 +171,7 @@ const OperationType mount_operation = {
         .plan = decide_mount,
         .ready = job_record_ready,
         .take = take_mount_reply,
-        .revert = job_revert_intent,
+        .revert = job_drop_intent,
 };
 
 const OperationType plan_operation = {

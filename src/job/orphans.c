@@ -27,21 +27,21 @@ static Orphan *orphan_free(Orphan *o) {
 }
 DEFINE_CLEANUP_FUNC(Orphan *, orphan_free);
 
-static int add_orphan(Jobs *jobs, const OrphanInfo *note, Orphan **ret) {
+static int add_orphan(Jobs *jobs, const OrphanInfo *info, Orphan **ret) {
         _cleanup_(orphan_freep) Orphan *o = calloc(1, sizeof(*o));
-        const char *volume = note->volume;
+        const char *volume = info->volume;
         Volume *v;
         int r;
 
         if (!o)
                 return -ENOMEM;
-        if (isempty(volume) && volumes_find_target(&jobs->state->volumes, note->target, &v))
+        if (isempty(volume) && volumes_find_target(&jobs->state->volumes, info->target, &v))
                 volume = v->id;
         o->jobs = jobs;
-        o->pid = note->pid;
-        o->operation = strdup(note->operation);
+        o->pid = info->pid;
+        o->operation = strdup(info->operation);
         o->volume = strdup(volume);
-        o->target = strdup(note->target);
+        o->target = strdup(info->target);
         if (!o->operation || !o->volume || !o->target)
                 return -ENOMEM;
         r = queue_enter(jobs->state, &o->claims, o->volume, o->target);
@@ -55,16 +55,16 @@ static int add_orphan(Jobs *jobs, const OrphanInfo *note, Orphan **ret) {
         return 0;
 }
 
-int orphans_take(Jobs *jobs, const OrphanInfo *notes, size_t n) {
+int orphans_take(Jobs *jobs, const OrphanInfo *list, size_t n) {
         Orphan *o, *next;
         int r;
 
         DL_FOREACH (jobs->orphans, o)
                 o->listed = false;
         for (size_t i = 0; i < n; i++) {
-                DL_SEARCH_SCALAR(jobs->orphans, o, pid, notes[i].pid);
+                DL_SEARCH_SCALAR(jobs->orphans, o, pid, list[i].pid);
                 if (!o) {
-                        r = add_orphan(jobs, &notes[i], &o);
+                        r = add_orphan(jobs, &list[i], &o);
                         if (r < 0)
                                 return r;
                 }

@@ -9,7 +9,7 @@
 
 /* Takes the children that the watch's look lists; releases the claims of the others. Returns 0 or a negative
  * errno. */
-int orphans_take(Jobs *jobs, const OrphanInfo *notes, size_t n) _warn_unused_;
+int orphans_take(Jobs *jobs, const OrphanInfo *list, size_t n) _warn_unused_;
 
 /* Fails a queued job with BUSY if a child of an earlier selvold blocks it. Returns whether one does. */
 bool orphans_fail_busy(Job *job);

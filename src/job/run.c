@@ -97,7 +97,7 @@ void job_run(Job *job) {
         if (r != 0) {
                 job_fail(job, r);
                 if (r > 0)
-                        job_refuse(job);
+                        job_report_refusal(job);
                 job_conclude_failed(job);
                 return;
         }
@@ -191,8 +191,9 @@ static int decide_plan(Job *job, PlanQuestion *q, PlanAnswer *ret) {
                 r = operation_type(job->operation)->plan(job, q, ret);
         if (r <= 0)
                 return r;
-        job_refuse(job);
-        if (!queue_wait_for_conflict(job))
+        job_report_refusal(job);
+        /* The failure stays set while the job waits, as the reply for when WaitUSec is over. */
+        if (!queue_may_wait(job))
                 return r;
         ret->step = PLAN_WAIT;
         return 0;
@@ -210,8 +211,8 @@ static int on_plan(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         r = plan_question_read(m, &q);
         if (r < 0)
                 return disbelieve_child(job, r);
-        /* The watch looks once a second. It has not noticed this change yet, and might not notice a change
-         * back. */
+        /* The watch looks at SELinux once a second: it has not noticed this change yet, and might not notice
+         * a change back. */
         if (state_take_node(s, &q.node))
                 watch_recheck(s);
         observed_done(&job->observed);
@@ -242,7 +243,7 @@ static int on_plan(sd_bus_message *m, void *userdata, sd_bus_error *error) {
 /* The question Walk. */
 
 /* Answers Walk or Ready when the record is durable. Only Ready sets an identity, and the child publishes
- * nothing before the answer. */
+ * nothing before the answer. If the job is stopping or settling by now, the question is gone. */
 static void answer_durable(Job *job) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *question = TAKE_PTR(job->question);
 
@@ -357,7 +358,7 @@ static void take_reply(Job *job, sd_bus_message *reply) {
                 failure_done(&job->failure);
         job_fail(job, r);
         if (r > 0)
-                job_refuse(job);
+                job_report_refusal(job);
         if (r < 0 && job->identity.id != 0)
                 job_stop(job);
         else if (r != 0)
@@ -450,7 +451,7 @@ static int on_child_disconnected(sd_bus_message *signal, void *userdata, sd_bus_
         job->worker = peer_disconnect(job->worker);
         switch (job->state) {
         case JOB_LEAVING:
-                queue_take_place(job);
+                queue_return(job);
                 break;
         case JOB_RUNNING:
         case JOB_ACTING:

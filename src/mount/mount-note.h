@@ -12,7 +12,8 @@
  * mount's id, the text is "DEVICE UNIQUE mounted|adopted VOLUME TARGET". readlink(2) reads a note in one
  * step, and rename(2) replaces a note in one step. The worker notes a mount before the mount is visible, so a
  * note without a mount may be of a mount that will be published. The watch or an unmount removes the note
- * when the mount is gone. */
+ * when the mount is gone; the note of a child that was killed before its mount was visible may stay until
+ * another mount with its id is noted. */
 
 #define MOUNT_NOTES "/run/selvol/mounts"
 

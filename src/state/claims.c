@@ -9,7 +9,7 @@
 struct Claim {
         UT_hash_handle hh;
         Claimant *owner;
-        ClaimEntry *line; /* by place, with the owner */
+        ClaimEntry *line; /* by number, with the owner */
         char key[];
 };
 
@@ -17,7 +17,7 @@ int claims_add(Claims *claims, Claimant *c, const char *key) {
         ClaimEntry *e, *other;
         Claim *claim;
 
-        assert(c->place > 0 && c->n_entries < CLAIMS_MAX);
+        assert(c->number > 0 && c->n_entries < CLAIMS_MAX);
 
         HASH_FIND_STR(claims->table, key, claim);
         if (!claim) {
@@ -33,9 +33,9 @@ int claims_add(Claims *claims, Claimant *c, const char *key) {
         }
         e = &c->entries[c->n_entries++];
         *e = (ClaimEntry){ .claim = claim, .claimant = c };
-        /* Insert after all claimants with an earlier place. */
+        /* Insert after all claimants with an earlier number. */
         DL_FOREACH (claim->line, other)
-                if (other->claimant->place > c->place)
+                if (other->claimant->number > c->number)
                         break;
         if (other)
                 DL_PREPEND_ELEM(claim->line, other, e);
@@ -45,9 +45,9 @@ int claims_add(Claims *claims, Claimant *c, const char *key) {
 }
 
 int claims_enter(Claims *claims, Claimant *c, const char *const *keys, size_t n) {
-        assert(c->place == 0 && n <= CLAIMS_MAX);
+        assert(c->number == 0 && n <= CLAIMS_MAX);
 
-        c->place = ++claims->last_place;
+        c->number = ++claims->last_number;
         for (size_t i = 0; i < n; i++) {
                 int r;
 

@@ -15,7 +15,7 @@
  * owner, and a queue of all claimants that want the key, in order of arrival; the owner is in the queue too.
  *
  * No claimant starves: the first in a queue blocks the others even if it can't get all of its keys yet. Only
- * a passive claimant, which waits for something else first, lets others pass; it keeps its place.
+ * a passive claimant, which waits for something else first, lets others pass, and stays queued.
  *
  * No claimants block each other in a circle: a claimant gets volume and target together or not at all. It
  * claims the superblock later, while it owns both, because selvold does not know the superblock before the
@@ -39,24 +39,24 @@ typedef struct ClaimEntry {
 
 /* The owner initializes it with zeros, and keeps it until claims_leave(). */
 struct Claimant {
-        uint64_t place; /* in all of its queues; 0: in none */
-        bool passive;   /* keeps its place, but lets others pass: it waits for something else first */
+        uint64_t number; /* in all of its queues; 0: in none */
+        bool passive;    /* stays queued, but lets others pass: it waits for something else first */
         ClaimEntry entries[CLAIMS_MAX];
         size_t n_entries;
 };
 
 typedef struct Claims {
         Claim *table;
-        uint64_t last_place;
+        uint64_t last_number;
 } Claims;
 
 /* Adds the claimant at the end of the queues of the keys that are not NULL. Returns 0 or -ENOMEM. */
 int claims_enter(Claims *claims, Claimant *c, const char *const *keys, size_t n) _warn_unused_;
-/* Adds the claimant to one more queue, with the place that it has. Returns 0 or -ENOMEM. */
+/* Adds the claimant to one more queue, with the number that it has. Returns 0 or -ENOMEM. */
 int claims_add(Claims *claims, Claimant *c, const char *key) _warn_unused_;
 /* Takes all keys of the claimant if it can have all of them. Returns whether it owns them now. */
 bool claims_take(Claimant *c);
-/* Gives up the ownership of the keys, but keeps the places. */
+/* Gives up the ownership of the keys, but stays queued. */
 void claims_yield(Claimant *c);
 /* Leaves the queue of the key that was added last. */
 void claims_drop_last(Claims *claims, Claimant *c);

@@ -49,7 +49,7 @@ void holder_lose(State *s, Volume *v, Holder *h, const char *moved_to) {
         holder_drop(s, v, h);
 }
 
-static void note_change(State *s, Volume *v, Holder *h, const char *text) {
+static void report_change(State *s, Volume *v, Holder *h, const char *text) {
         log_holder(v, h, MESSAGE_MOUNT_CHANGED, "change", strempty(text));
         event_emit(s, mount_changed, v, h, strempty(text));
 }
@@ -60,23 +60,23 @@ static bool replace_text(char **text, const char *now) {
 }
 
 /* Records what other programs have done to the holder's mount, and reports it. */
-static void note_mount(State *s, Volume *v, Holder *h, const MountFact *fact) {
+static void report_mount(State *s, Volume *v, Holder *h, const MountFact *fact) {
         /* A holder at a target beneath a former root is selvol's own. */
         bool held = volumes_find_target(&s->volumes, strempty(fact->also_at), NULL);
 
         if (h->read_only != fact->read_only) {
                 h->read_only = fact->read_only;
                 commit_holder(s, v, h);
-                note_change(s, v, h,
-                            h->read_only ? "Somebody else has made the mount read-only."
-                                         : "Somebody else has made the mount writable.");
+                report_change(s, v, h,
+                              h->read_only ? "Somebody else has made the mount read-only."
+                                           : "Somebody else has made the mount writable.");
         }
         if (replace_text(&h->covered_by, fact->covered_by)) {
                 _cleanup_free_ char *text = NULL;
 
                 if (h->covered_by)
                         text = strdup_printf("The mount is hidden by another one: %s.", h->covered_by);
-                note_change(s, v, h, h->covered_by ? text : "The mount is not hidden any more.");
+                report_change(s, v, h, h->covered_by ? text : "The mount is not hidden any more.");
                 event_emit(s, volume_changed, v);
         }
         if (replace_text(&h->also_at, held ? NULL : fact->also_at)) {
@@ -84,7 +84,7 @@ static void note_mount(State *s, Volume *v, Holder *h, const MountFact *fact) {
 
                 if (h->also_at)
                         text = strdup_printf("Somebody else has mounted files of the volume at %s too.", h->also_at);
-                note_change(
+                report_change(
                         s, v, h,
                         h->also_at ? text
                                    : "Nobody else has files of the volume mounted outside of TargetRoots= any more.");
@@ -92,7 +92,7 @@ static void note_mount(State *s, Volume *v, Holder *h, const MountFact *fact) {
         }
 }
 
-static void note_reconciled(State *s, Volume *v, const Holder *h, const char *outcome) {
+static void report_reconciled(State *s, Volume *v, const Holder *h, const char *outcome) {
         _cleanup_free_ char *text = strdup_printf("Compared with the mount table: %s.", outcome);
 
         metrics_count(s->metrics, METRIC_RECONCILED, outcome);
@@ -150,7 +150,7 @@ static int finish_mount(State *s, Volume *v, Holder *h, const MountFact *fact) {
                 v->strategy = h->strategy;
                 r = free_and_strdup(&v->context, strempty(h->context));
         }
-        note_reconciled(s, v, h, "finished");
+        report_reconciled(s, v, h, "finished");
         commit_holder(s, v, h);
         return r;
 }
@@ -158,7 +158,7 @@ static int finish_mount(State *s, Volume *v, Holder *h, const MountFact *fact) {
 void reconcile_holder(State *s, Volume *v, Holder *h, const MountFact *fact) {
         switch (judge_holder(v, h, fact)) {
         case KEEP:
-                note_mount(s, v, h, fact);
+                report_mount(s, v, h, fact);
                 break;
         case FINISH:
                 if (finish_mount(s, v, h, fact) < 0)
@@ -166,11 +166,11 @@ void reconcile_holder(State *s, Volume *v, Holder *h, const MountFact *fact) {
                 break;
         case ROLL_BACK:
                 h->state = HOLDER_MOUNTED;
-                note_reconciled(s, v, h, "rolled-back");
+                report_reconciled(s, v, h, "rolled-back");
                 commit_holder(s, v, h);
                 break;
         case RELEASE:
-                note_reconciled(s, v, h, h->state == HOLDER_MOUNTING ? "rolled-back" : "finished");
+                report_reconciled(s, v, h, h->state == HOLDER_MOUNTING ? "rolled-back" : "finished");
                 holder_drop(s, v, h);
                 break;
         case LOST:
@@ -190,9 +190,9 @@ bool target_is_claimed(const State *s, const char *target) {
         return key && claims_is_owned(&s->claims, key);
 }
 
-/* A job that works at the target knows better. Beneath a former root the worker only lists mounts that it has
- * noted. The worker notes a mount before the mount is visible: a holder in state "mounting" without a listed
- * mount has no mount. */
+/* Concludes nothing while a job or an orphan has the target claimed. Outside of TargetRoots= the worker only
+ * lists mounts that it has noted. A note precedes the visible mount: a holder in state "mounting" that is not
+ * listed has no mount. */
 static void reconcile_unclaimed(State *s, Volume *v, Holder *h, const MountFact *fact) {
         if (!fact && h->state == HOLDER_MOUNTED && !roots_contain(s->settings.target_roots, h->target))
                 return;

@@ -66,7 +66,7 @@ typedef struct State {
         void (*mount_gone)(void *userdata, const char *target);
         /* Called with the worker's children that a look at the mount table lists, before holders are compared
          * with the look. Returns 0 or a negative errno. */
-        int (*take_orphans)(void *userdata, const OrphanInfo *notes, size_t n);
+        int (*take_orphans)(void *userdata, const OrphanInfo *list, size_t n);
         void *userdata; /* of mount_gone and take_orphans */
         WorkerWatch *watch;
         Unrecorded *unrecorded; /* by target */

@@ -139,7 +139,7 @@ static int on_orphan_ended(sd_bus_message *signal, void *userdata, sd_bus_error 
         return 0;
 }
 
-static void note_failure(State *s) {
+static void watch_failed(State *s) {
         s->watch->heard = false;
         metrics_count(s->metrics, METRIC_WORKER_FAILURES, "watch");
         watch_again_later(s);
@@ -149,7 +149,7 @@ static int on_watch_disconnected(sd_bus_message *signal, void *userdata, sd_bus_
         State *s = userdata;
 
         log_notice("The worker has ended its watch of the mount table; asking again.");
-        note_failure(s);
+        watch_failed(s);
         return 0;
 }
 
@@ -159,7 +159,7 @@ static int on_snapshot(sd_bus_message *reply, void *userdata, sd_bus_error *erro
 
         s->watch->asked_usec = 0;
         if (sd_bus_message_is_method_error(reply, NULL)) {
-                note_failure(s);
+                watch_failed(s);
                 return 0;
         }
         /* The snapshot may be older than a mount that was recorded meanwhile. */
@@ -170,7 +170,7 @@ static int on_snapshot(sd_bus_message *reply, void *userdata, sd_bus_error *erro
         r = take_snapshot(s, reply);
         if (r < 0) {
                 log_error_errno(r, "The worker's mount table can't be read: %m");
-                note_failure(s);
+                watch_failed(s);
                 return 0;
         }
         s->watch->retry_sec = 0;
@@ -249,7 +249,7 @@ static int on_retry(sd_event_source *source, uint64_t usec, void *userdata) {
         State *s = userdata;
 
         if (connect_watch(s, false) < 0)
-                note_failure(s);
+                watch_failed(s);
         return 0;
 }
 
@@ -278,7 +278,7 @@ int watch_start(State *s) {
                         LOG_ERR, (LogField[]){ { "MESSAGE_ID", MESSAGE_WORKER_FAILED } }, 1,
                         "The worker can't be asked for the mount table at %s: %m. Trying again; until then holders are as they were recorded.",
                         s->worker_socket);
-                note_failure(s);
+                watch_failed(s);
         }
         return 0;
 }

@@ -217,16 +217,16 @@ static void log_mark(const Mark *mark) {
                   files_state_to_string(mark->ownership_state), mark->gid);
 }
 
-int ask_walk(Child *c, const WalkQuestion *note, Failure *f) {
-        log_mark(&note->mark);
-        return ask_selvold(c, DECISION_WALK, &walk_question_type, note, NULL, f);
+int ask_walk(Child *c, const WalkQuestion *question, Failure *f) {
+        log_mark(&question->mark);
+        return ask_selvold(c, DECISION_WALK, &walk_question_type, question, NULL, f);
 }
 
-int ask_ready(Child *c, const ReadyQuestion *note, Failure *f) {
-        log_debug("Asking %s: mount %llu of device %s.", DECISION_READY, (unsigned long long) note->identity.id,
-                  note->identity.device);
-        log_mark(&note->mark);
-        return ask_selvold(c, DECISION_READY, &ready_question_type, note, NULL, f);
+int ask_ready(Child *c, const ReadyQuestion *question, Failure *f) {
+        log_debug("Asking %s: mount %llu of device %s.", DECISION_READY, (unsigned long long) question->identity.id,
+                  question->identity.device);
+        log_mark(&question->mark);
+        return ask_selvold(c, DECISION_READY, &ready_question_type, question, NULL, f);
 }
 
 int tell_progress(Child *c, const WalkCounts *counts, uint64_t total) {

@@ -72,7 +72,7 @@ void child_enter(const Child *c, const char *operation, const char *volume, cons
 /* Also returns WORKER_FAILED if selvold has no answer. *ret has the step PLAN_GO; or PLAN_LOOK, if the
  * question has mounts_unknown. */
 int ask_plan(Child *c, const PlanQuestion *question, PlanAnswer *ret, Failure *f) _warn_unused_;
-int ask_walk(Child *c, const WalkQuestion *note, Failure *f) _warn_unused_;
-int ask_ready(Child *c, const ReadyQuestion *note, Failure *f) _warn_unused_;
+int ask_walk(Child *c, const WalkQuestion *question, Failure *f) _warn_unused_;
+int ask_ready(Child *c, const ReadyQuestion *question, Failure *f) _warn_unused_;
 
 int tell_progress(Child *c, const WalkCounts *counts, uint64_t total) _warn_unused_;

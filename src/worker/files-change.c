@@ -30,8 +30,7 @@ static int apply_mark_change(int root, MarkChange change, const MarkProof *proof
         return 0;
 }
 
-int files_mark_staged(Child *c, const PrivateMount *s, const MountOutcome *o, MarkChange change, Mark *mark,
-                      Failure *f) {
+int files_mark_staged(const PrivateMount *s, const MountOutcome *o, MarkChange change, Mark *mark, Failure *f) {
         const bool only_mount = o->fact.read_only && !o->superblock_read_only;
         int r;
 
@@ -181,7 +180,7 @@ static int fall_back_on_difference(const FilesChange *g, char *difference, Failu
                    g->result->files.disk_gid, difference,
                    o->superblock_read_only ? "the file system is read-only, so the mark can't be changed"
                                            : "resetting that");
-        r = files_mark_staged(g->child, g->private_mount, o, MARK_RESET_OWNERSHIP, &g->result->mark, f);
+        r = files_mark_staged(g->private_mount, o, MARK_RESET_OWNERSHIP, &g->result->mark, f);
         return r != 0 ? r : fall_back(g, OWNERSHIP_FILES_DIFFER, TAKE_PTR(detail));
 }
 

@@ -23,11 +23,11 @@ static inline bool files_failed(const OperationResult *result) {
         return result->walked && result->walk.counts.failed > 0;
 }
 
-/* Makes the mark claim less, and tells selvold if the mark changed; updates the fingerprint of a trusted mark
+/* Makes the mark claim less; updates the fingerprint of a trusted mark
  * (o->proof). Works through a staged mount, which may be read-only, because other mounts of the file system
  * may be writable. Returns 0, a negative errno, or MOUNT_FAILED, also if the mark still claims more than the
  * change leaves. */
-int files_mark_staged(Child *c, const PrivateMount *s, const MountOutcome *o, MarkChange change, Mark *mark,
+int files_mark_staged(const PrivateMount *s, const MountOutcome *o, MarkChange change, Mark *mark,
                       Failure *f) _warn_unused_;
 
 /* The same through a visible mount. Returns as files_mark_staged(), private_mount_copy(),

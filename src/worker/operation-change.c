@@ -97,7 +97,7 @@ static int open_staged(Child *c, const Place *p, const PlanAnswer *a, PrivateMou
         if (r < 0)
                 return r;
         judge_staged(&p->source, &p->question, a, &before, result);
-        return files_mark_staged(c, s, &result->outcome, MARK_KEEP, &result->mark, f);
+        return files_mark_staged(s, &result->outcome, MARK_KEEP, &result->mark, f);
 }
 
 /* With SELinux off no mount shows seclabel. */

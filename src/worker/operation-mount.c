@@ -105,7 +105,7 @@ static int prepare_staged(Child *c, const MountCall *call, const Source *source,
                 return r;
         /* The fingerprint is written now: ext4 has counted the mount, and a later step may fail. */
         judge_staged(source, question, answer, before, result);
-        r = files_mark_staged(c, staged, &result->outcome, MARK_KEEP, &result->mark, f);
+        r = files_mark_staged(staged, &result->outcome, MARK_KEEP, &result->mark, f);
         if (r != 0)
                 return r;
         r = observe_check_label(&result->outcome, answer->context, f);
@@ -133,7 +133,7 @@ static int publish_staged(Child *c, const MountCall *call, const PlanAnswer *ans
                            .target = target->path };
         int r;
 
-        r = files_mark_staged(c, staged, &result->outcome, answer->change, &result->mark, f);
+        r = files_mark_staged(staged, &result->outcome, answer->change, &result->mark, f);
         if (r != 0)
                 return r;
         judge_keep(NULL, result);

@@ -110,7 +110,7 @@ report("HACKING.md: files", [f"{file} does not exist" for file in
 sources = "".join(file.read_text() for file in (root / "src").rglob("*.[ch]"))
 report("HACKING.md: functions", [f"{name}() does not exist" for name in sorted(set(re.findall(r"`(\w+)\(\)`", read("HACKING.md"))))
                                  if not re.search(rf"\b{name}\(", sources) and not name.startswith(("x_", "gt_"))])
-steps = re.findall(r"\[JOB_(\w+)\] =\s+(STEP[^,]+),", re.search(r" steps\[.*?\};", jobs, flags=re.S)[0])
+steps = re.findall(r"\[JOB_(\w+)\] =\s+(STEP[^,]+),", re.search(r" transitions\[.*?\};", jobs, flags=re.S)[0])
 compare("HACKING.md: the states of a job",
         {(state.lower(), step.lower()) for state, text in steps for step in re.findall(r"STEP\(JOB_(\w+)\)", text)},
         set(re.findall(r"^    (\w+) --> (\w+): ", read("HACKING.md"), flags=re.M)))
