@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <stdarg.h>
 #include <stdlib.h>
 
 #include "basic/string-util.h"
@@ -17,25 +16,6 @@ sd_bus *bus_open(void) {
         if (r < 0)
                 fail("the system bus can't be reached: %s", strerror(-r));
         return bus;
-}
-
-static void append_option(sd_bus_message *m, int *r, const char *key, const char *type, ...) {
-        va_list ap;
-
-        if (*r >= 0)
-                *r = sd_bus_message_open_container(m, 'e', "sv");
-        if (*r >= 0)
-                *r = sd_bus_message_append(m, "s", key);
-        if (*r >= 0)
-                *r = sd_bus_message_open_container(m, 'v', type);
-        va_start(ap, type);
-        if (*r >= 0)
-                *r = sd_bus_message_appendv(m, type, ap);
-        va_end(ap);
-        if (*r >= 0)
-                *r = sd_bus_message_close_container(m);
-        if (*r >= 0)
-                *r = sd_bus_message_close_container(m);
 }
 
 static sd_bus_message *new_call(sd_bus *bus, const char *method, const char *volume, const char *source,
@@ -74,21 +54,17 @@ double call_mount(sd_bus *bus, const MountCall *c) {
         int r;
 
         r = sd_bus_message_open_container(m, 'a', "{sv}");
-        append_option(m, &r, "FSType", "s", c->fs_type);
-        append_option(m, &r, "Holder", "s", c->target);
-        append_option(m, &r, "AccessMode", "s", c->shared ? "ReadWriteOnce" : "ReadWriteOncePod");
-        if (c->level) {
-                append_option(m, &r, "SELinuxRelabelPolicy", "s", "MountOption");
-                append_option(m, &r, "SELinuxMountSupported", "b", 1);
-                append_option(m, &r, "SELinuxLevel", "s", c->level);
-        }
-        if (c->group != 0) {
-                append_option(m, &r, "FSGroup", "u", c->group);
-                append_option(m, &r, "FSGroupPolicy", "s", "File");
-                append_option(m, &r, "FSGroupChangePolicy", "s", "OnRootMismatch");
-        }
-        if (streq(c->fs_type, "tmpfs"))
-                append_option(m, &r, "MountOptions", "as", 1, "size=1m");
+        if (r >= 0)
+                r = sd_bus_message_append(m, "{sv}{sv}{sv}", "FSType", "s", c->fs_type, "Holder", "s", c->target,
+                                          "AccessMode", "s", c->shared ? "ReadWriteOnce" : "ReadWriteOncePod");
+        if (r >= 0 && c->level)
+                r = sd_bus_message_append(m, "{sv}{sv}{sv}", "SELinuxRelabelPolicy", "s", "MountOption",
+                                          "SELinuxMountSupported", "b", 1, "SELinuxLevel", "s", c->level);
+        if (r >= 0 && c->group != 0)
+                r = sd_bus_message_append(m, "{sv}{sv}{sv}", "FSGroup", "u", c->group, "FSGroupPolicy", "s", "File",
+                                          "FSGroupChangePolicy", "s", "OnRootMismatch");
+        if (r >= 0 && streq(c->fs_type, "tmpfs"))
+                r = sd_bus_message_append(m, "{sv}", "MountOptions", "as", 1, "size=1m");
         if (r >= 0)
                 r = sd_bus_message_close_container(m);
         if (r < 0)
@@ -146,7 +122,7 @@ pid_t service_pid(sd_bus *bus) {
         _cleanup_(sd_bus_creds_unrefp) sd_bus_creds *creds = NULL;
         pid_t pid;
 
-        /* does not start it */
+        /* sd_bus_get_name_creds() does not start the service, and a call of a method would. */
         if (sd_bus_get_name_creds(bus, "org.selvol1", SD_BUS_CREDS_PID, &creds) < 0 ||
             sd_bus_creds_get_pid(creds, &pid) < 0)
                 return 0;

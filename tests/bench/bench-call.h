@@ -7,27 +7,27 @@
 
 #include <systemd/sd-bus.h>
 
-/* The service, over a connection to the bus. */
+/* Calls to the service over a connection to the bus. */
 
 typedef struct MountCall {
         const char *volume, *source, *fs_type, *target;
-        const char *level; /* NULL: without a context */
-        bool shared;       /* by several holders */
-        uint32_t group;    /* for which the mark on the volume may vouch; 0: none */
+        const char *level; /* NULL: the mount has no context= option */
+        bool shared;       /* several holders may mount the volume */
+        uint32_t group;    /* the service may skip the walk if the mark has it; 0: none */
 } MountCall;
 
 sd_bus *bus_open(void);
 
-/* Microseconds until the reply. An error ends the program. */
+/* All call_*() return the microseconds until the reply. An error ends the program. */
 double call_mount(sd_bus *bus, const MountCall *c);
 double call_unmount(sd_bus *bus, const char *volume, const char *target);
 
-/* The same, for calls that change nothing: what a mount would do, the holders of a volume, all that is recorded. */
+/* These calls change nothing. call_list() gets all objects of the service. */
 double call_plan(sd_bus *bus, const char *volume, const char *source, const char *target);
 double call_holders(sd_bus *bus, const char *volume);
 double call_list(sd_bus *bus);
 
-/* 0 if the service is not there. */
+/* Returns 0 if the service does not run. */
 pid_t service_pid(sd_bus *bus);
-/* The value of a metric without labels; 0 if there is none. */
+/* Returns 0 if the service has no metric of this name; a name may include labels. */
 double service_metric(sd_bus *bus, const char *name);

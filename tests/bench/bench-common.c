@@ -115,8 +115,8 @@ int wait_for_program(pid_t pid, const char *name, struct rusage *ret) {
         return status;
 }
 
-void run_program(char *const *argv) {
-        int status = wait_for_program(start_program(argv, -1), argv[0], NULL);
+void run_program(const char *const *argv) {
+        int status = wait_for_program(start_program((char *const *) argv, -1), argv[0], NULL);
 
         if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
                 fail("%s failed with status %i", argv[0], status);

@@ -8,16 +8,16 @@
 
 #include "basic/cleanup.h"
 
-/* What the programs that measure share. An error ends them: a figure that is not complete is none. */
+/* Helpers of the benchmark programs. An error ends the program, because an incomplete figure is worthless. */
 
 _printf_(1, 2) _Noreturn void fail(const char *format, ...);
 
-/* Never NULL. */
+/* Ends the program rather than return NULL. */
 char *format_string(const char *format, ...) _printf_(1, 2);
 
 unsigned parse_number(const char *s, unsigned max);
 
-/* An option, with one of the three that it sets. */
+/* An option sets exactly one of flag, text and number. */
 typedef struct BenchOption {
         const char *name;
         bool *flag;
@@ -33,7 +33,7 @@ typedef struct BenchOption {
 #define NUMBER(name, variable, maximum) \
         { name, .number = (unsigned *) &(variable), .max = maximum }
 
-/* Where the arguments begin. A mistake ends the program, with how it is called. */
+/* Returns the index of the first argument that is no option. A wrong option ends the program. */
 #define parse_options(options, argc, argv, usage) parse_n_options(options, ELEMENTSOF(options), argc, argv, usage)
 int parse_n_options(const BenchOption *options, size_t n, int argc, char **argv, const char *usage);
 _Noreturn void print_usage(const char *usage);
@@ -41,22 +41,22 @@ _Noreturn void print_usage(const char *usage);
 double now_usec(void);
 void sleep_msec(unsigned msec);
 
-/* Starts a program directly, without a shell in between; output: where it writes, or -1 for nowhere. */
+/* Starts a program without a shell. output: descriptor for its standard output; -1: /dev/null. */
 pid_t start_program(char *const *argv, int output);
-/* Returns its status. */
+/* Returns the status as wait(2) does. */
 int wait_for_program(pid_t pid, const char *name, struct rusage *ret);
-/* The same at once, where it has to succeed. */
-void run_program(char *const *argv);
+/* Starts a program and waits for it; it has to succeed. */
+void run_program(const char *const *argv);
 
 typedef struct Series {
         double min, median, p99, max; /* microseconds */
 } Series;
 
-/* Sorts the values; of none all are 0. */
+/* Sorts the values. n = 0 gives zeros. */
 Series summarize(double *values, size_t n);
 
-/* The lines of a file, of which there have to be so many. */
+/* Returns the lines of a file, which has to have at least wanted. */
 char **read_lines(const char *path, size_t wanted);
 
-/* How many mounts there are beneath a directory that can be written. */
+/* Counts the writable mounts beneath a directory. */
 unsigned count_mounts(const char *directory);

@@ -10,9 +10,9 @@
 #include "bench-list.h"
 #include "mount/idmap.h"
 
-/* Mounts what is mounted on DIR on TARGET too, with two groups in each other's place, for "tools/bench chgrp":
- * bench-idmap GID GID DIR TARGET
- * Prints how long it took. The exit status is 77 if that can't be done here. */
+/* Mounts the volume at DIR on TARGET too, idmapped so that the two groups are swapped; "tools/bench chgrp"
+ * calls it: bench-idmap GID GID DIR TARGET Prints the time. The exit status is 77 if the kernel or the file
+ * system has no idmapped mounts. */
 
 enum { EXIT_UNSUPPORTED = 77 };
 

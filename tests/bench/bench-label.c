@@ -16,24 +16,24 @@
 
 #include "basic/string-util.h"
 
-/* The helper of "tools/bench relabel" and "chgrp": checks and sets labels and groups out of the timed part, and is
- * the limit: a bare loop of as few system calls per entry as can be, over a prepared list in inode order. See
- * docs/bench.md.
+/* Helper of "tools/bench relabel" and "chgrp". It checks and sets labels and groups outside of the measured
+ * time, and it is the row "bare" of the tables: a loop over a prepared list in inode order, with as few
+ * system calls for each entry as possible. docs/bench.md explains the rows.
  *
  * bench-label VERB [--threads N] [--call at|chdir|open] LABEL DIR
- *   check    counts the entries without the label; fails if there are any
- *   set      gives all the label
- *   scatter  gives some (--percent, --seed) the label, never the root
- *   write    the limit where all have to be written
- *   compare  the limit where most are right: looks, and writes what differs
+ *   check    counts the entries without the label; fails if it finds one
+ *   set      labels all entries
+ *   scatter  labels some entries (--percent, --seed), never the root
+ *   write    row "bare", where all entries need the label
+ *   compare  row "bare", where few entries need the label: reads each label, writes it if it differs
  *
  * bench-label VERB [--threads N] GID DIR
- *   check-group  counts the entries that don't have the group, or not the modes that a group's are to have
- *   set-group    gives them to what differs; the limit
- *   plain-group  gives all the group, and modes as of programs that know nothing of sharing */
+ *   check-group  counts the entries without the group, or without the modes that fsGroup gives
+ *   set-group    row "bare": sets group and mode where they differ
+ *   plain-group  sets the group, and modes without the bits that fsGroup adds */
 
 #ifndef __NR_setxattrat
-#define __NR_setxattrat 463 /* Linux 6.13; glibc has none of them yet */
+#define __NR_setxattrat 463 /* Linux 6.13; glibc has no wrapper yet */
 #define __NR_getxattrat 464
 #endif
 
@@ -46,7 +46,7 @@ struct bench_xattr_args { /* struct xattr_args of linux/xattr.h */
 typedef enum Call {
         CALL_AT,    /* setxattrat(directory, name) */
         CALL_CHDIR, /* lsetxattr(name) in the directory */
-        CALL_OPEN,  /* open, fsetxattr, close: what kernels before 6.13 have for one that has no working directory */
+        CALL_OPEN,  /* open, fsetxattr, close: works before Linux 6.13 without chdir */
 } Call;
 
 typedef struct Job {
@@ -62,9 +62,9 @@ typedef struct Job {
 
 #define ATTRIBUTE "security.selinux"
 
-/* ---- the calls ------------------------------------------------------------------------------------------------- */
+/* ---- the calls --------------------------------------------------------------------------------------- */
 
-/* A working directory of the thread's own. */
+/* unshare(CLONE_FS) gives the thread a working directory of its own. */
 static void enter(const List *l, const Entry *e) {
         static _Thread_local int now = -EBADF;
         int fd = list_directory(l, e);
@@ -132,7 +132,7 @@ static bool label_is(const List *l, const Entry *e, const Job *j) {
         }
         if (n < 0 && errno != ENODATA)
                 fail("%s: the label can't be read: %s", list_name(l, e), strerror(errno));
-        if (n > 0 && value[n - 1] == '\0') /* go-selinux writes none */
+        if (n > 0 && value[n - 1] == '\0') /* go-selinux writes labels without the NUL */
                 n--;
         return n >= 0 && (size_t) n == j->size - 1 && memcmp(value, j->label, (size_t) n) == 0;
 }
@@ -149,7 +149,7 @@ static void compare_label(const List *l, const Entry *e, unsigned worker, void *
                 set_label(l, e, worker, data);
 }
 
-/* Which ones does not depend on the order: a hash of the inode number decides. */
+/* A hash of the inode number selects the entries, so that the order of the walk does not matter. */
 static void scatter_label(const List *l, const Entry *e, unsigned worker, void *data) {
         Job *j = data;
         uint64_t x = e->inode + j->seed * UINT64_C(0x9e3779b97f4a7c15);
@@ -163,64 +163,57 @@ static void scatter_label(const List *l, const Entry *e, unsigned worker, void *
                 set_label(l, e, worker, data);
 }
 
-/* ---- groups and modes ------------------------------------------------------------------------------------------ */
+/* ---- groups and modes -------------------------------------------------------------------------------- */
 
-/* The trees have directories and files only, and root owns all. Half of the files are readable by their owner only;
- * which ones does not depend on the order. */
-static mode_t plain_mode(const Entry *e, mode_t type) {
-        return S_ISDIR(type) ? 0755 : e->inode % 2 == 0 ? 0644 : 0600;
-}
+/* Returns also the mode that the entry should have, of a group's files or of plain ones. The trees have only
+ * directories and files. The inode number selects the half of the files that only their owner reads. The
+ * modes are constants and not the engine's arithmetic, because check_group() checks the engine. */
+static mode_t look(const List *l, const Entry *e, bool shared, struct stat *ret) {
+        bool is_open = e->inode % 2 == 0;
 
-/* What has to become of that: not the engine's own arithmetic, as this checks it. */
-static mode_t shared_mode(const Entry *e, mode_t type) {
-        return S_ISDIR(type) ? 02775 : e->inode % 2 == 0 ? 0664 : 0660;
-}
-
-static void look(const List *l, const Entry *e, struct stat *ret) {
         if (fstatat(list_directory(l, e), list_name(l, e), ret, AT_SYMLINK_NOFOLLOW) < 0)
                 fail("%s can't be looked at: %s", list_name(l, e), strerror(errno));
-        if (!S_ISDIR(ret->st_mode) && !S_ISREG(ret->st_mode))
+        if (S_ISDIR(ret->st_mode))
+                return shared ? 02775 : 0755;
+        if (!S_ISREG(ret->st_mode))
                 fail("%s is neither a file nor a directory", list_name(l, e));
+        if (shared)
+                return is_open ? 0664 : 0660;
+        return is_open ? 0644 : 0600;
 }
 
-static void give(const List *l, const Entry *e, const struct stat *now, gid_t gid, mode_t mode, uint64_t *set) {
-        bool group_differs = now->st_gid != gid, mode_differs = (now->st_mode & ALLPERMS) != mode;
+static void give(const List *l, const Entry *e, unsigned worker, Job *j, bool shared) {
+        struct stat now;
+        mode_t mode = look(l, e, shared, &now);
+        bool group_differs = now.st_gid != j->gid, mode_differs = (now.st_mode & ALLPERMS) != mode;
 
-        /* the group first: to write it may take setgid away */
+        /* The group comes first, because chown(2) can remove the setgid bit. */
         if (group_differs &&
-            fchownat(list_directory(l, e), list_name(l, e), (uid_t) -1, gid, AT_SYMLINK_NOFOLLOW) < 0)
+            fchownat(list_directory(l, e), list_name(l, e), (uid_t) -1, j->gid, AT_SYMLINK_NOFOLLOW) < 0)
                 fail("%s can't be given to a group: %s", list_name(l, e), strerror(errno));
         if (mode_differs && fchmodat(list_directory(l, e), list_name(l, e), mode, 0) < 0)
                 fail("%s can't be given a mode: %s", list_name(l, e), strerror(errno));
-        *set += group_differs || mode_differs;
+        j->workers[worker].set += group_differs || mode_differs;
 }
 
 static void check_group(const List *l, const Entry *e, unsigned worker, void *data) {
         Job *j = data;
         struct stat st;
+        mode_t mode = look(l, e, true, &st);
 
-        look(l, e, &st);
-        if (st.st_uid != 0 || st.st_gid != j->gid || (st.st_mode & ALLPERMS) != shared_mode(e, st.st_mode))
+        if (st.st_uid != 0 || st.st_gid != j->gid || (st.st_mode & ALLPERMS) != mode)
                 j->workers[worker].wrong++;
 }
 
 static void set_group(const List *l, const Entry *e, unsigned worker, void *data) {
-        Job *j = data;
-        struct stat st;
-
-        look(l, e, &st);
-        give(l, e, &st, j->gid, shared_mode(e, st.st_mode), &j->workers[worker].set);
+        give(l, e, worker, data, true);
 }
 
 static void plain_group(const List *l, const Entry *e, unsigned worker, void *data) {
-        Job *j = data;
-        struct stat st;
-
-        look(l, e, &st);
-        give(l, e, &st, j->gid, plain_mode(e, st.st_mode), &j->workers[worker].set);
+        give(l, e, worker, data, false);
 }
 
-/* ---- main ------------------------------------------------------------------------------------------------------ */
+/* ---- main -------------------------------------------------------------------------------------------- */
 
 static const struct Verb {
         const char *name;
@@ -246,7 +239,7 @@ static Call parse_call(const char *s) {
         fail("there is no call '%s'", s);
 }
 
-/* Does it all, and prints what the loop took, without the preparation, and what came of it. */
+/* Prints the time of the loop, without that of the reading of the list, and the counts. */
 static uint64_t run_verb(const struct Verb *verb, List *l, unsigned threads, Job *j) {
         uint64_t wrong = 0, set = 0;
         struct rusage before, after;

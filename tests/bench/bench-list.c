@@ -16,11 +16,11 @@
 
 #include "basic/string-util.h"
 
-enum { SHARE = 512 }; /* entries that a thread takes at a time */
+enum { SHARE = 512 }; /* a thread takes so many entries at a time */
 
-/* ---- reading --------------------------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------------------- */
 
-/* Makes room for one more; the size doubles at powers of two. */
+/* Makes room for one more element; doubles the array when n is a power of two. */
 static void *grow(void *array, size_t n, size_t size) {
         if ((n & (n - 1)) != 0)
                 return array;
@@ -54,7 +54,7 @@ static void add_directory(List *l, size_t parent, uint32_t name) {
         l->directories[l->n_directories++] = (Directory){ .fd = -EBADF, .parent = (uint32_t) parent, .name = name };
 }
 
-/* Leaves those above it open too, except the root's, which is open always. */
+/* Opens the directories above it too, and leaves them open. The root is open from the beginning. */
 static int open_directory(List *l, size_t i) {
         Directory *d = l->directories + i;
 
@@ -105,7 +105,7 @@ static int compare_inodes(const void *a, const void *b) {
         return (x->inode > y->inode) - (x->inode < y->inode);
 }
 
-/* As many as may be, but for some and for a chain of directories that are opened at once. */
+/* Raises the limit and returns half of it; the other half is for the parents that open_directory() opens. */
 static size_t allow_descriptors(void) {
         struct rlimit limit;
 
@@ -147,7 +147,7 @@ void list_done(List *l) {
         *l = (List){};
 }
 
-/* ---- working --------------------------------------------------------------------------------------------------- */
+/* ---- working ----------------------------------------------------------------------------------------- */
 
 typedef struct Run {
         const List *list;

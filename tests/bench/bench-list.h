@@ -7,9 +7,9 @@
 
 #include "bench-common.h"
 
-/* What the helpers of the benchmarks share: every entry of a tree, by descriptor of its directory and name, in the
- * order of the inode numbers, and work on that by several threads. Deliberately another walk than the engine's: what
- * checks it must not share its errors. Errors end the program. */
+/* A list of all entries of a tree in the order of their inode numbers, and threads that work on the list. It
+ * does not use the engine's walk, because the benchmarks check the engine and must not repeat the engine's
+ * mistakes. An error ends the program. */
 
 typedef struct Entry {
         uint64_t inode;
@@ -23,7 +23,7 @@ typedef struct Directory {
 } Directory;
 
 typedef struct List {
-        Entry *entries; /* the root, "." of itself, is the first: its inode number counts as 0 */
+        Entry *entries; /* the first is the root, with the name "." and the inode number 0 */
         size_t n_entries;
         Directory *directories;
         size_t n_directories;
@@ -32,7 +32,7 @@ typedef struct List {
         size_t names_size;
 } List;
 
-/* Reads the tree beneath path, which must not have mount points inside. */
+/* Reads the tree beneath path, which must not contain mount points. */
 void list_read(List *l, const char *path);
 void list_done(List *l);
 
@@ -44,9 +44,10 @@ static inline int list_directory(const List *l, const Entry *e) {
         return l->directories[e->directory].fd;
 }
 
-/* Calls work() for every entry, on so many threads at once (0: one per CPU), which take shares in order. Directories
- * are open by then; if they are more than may be open, it goes in several steps. worker: the thread's number, below
- * WORKERS_MAX. Returns how long it took, in microseconds, with the start of the threads and without the opening. */
+/* Calls work() for every entry. threads: how many run at once (0: one for each CPU); each takes the next
+ * entries of the list. worker: the thread's number, below WORKERS_MAX. The directories are open before; if
+ * the process can't open all at once, list_run() works in several steps. Returns microseconds, which include
+ * the start of the threads and not the opening of the directories. */
 enum { WORKERS_MAX = 64 };
 double list_run(List *l, unsigned threads, void (*work)(const List *l, const Entry *e, unsigned worker, void *data),
                 void *data);

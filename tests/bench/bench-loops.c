@@ -16,9 +16,9 @@
 #include "basic/string-util.h"
 #include "bench-common.h"
 
-/* bench-loops IMAGE DIRECTORY N LIST: N sparse copies of a file system, each on a loop device. Writes the devices' names
- * into LIST, when all are there. Keeps them until it gets SIGTERM, or whoever started it ends; then they are detached,
- * and those removed that did not exist before. */
+/* bench-loops IMAGE DIRECTORY N LIST: copies IMAGE N times, sparsely, attaches each copy to a loop device,
+ * then writes the names of the devices into LIST. Waits for SIGTERM, which the kernel sends too when the
+ * parent ends. Then it detaches the devices and removes those that it added. */
 
 enum { BLOCK = 4096, REMOVE_SEC = 120, REMOVE_MSEC = 50, REMOVE_THREADS = 16 };
 
@@ -37,7 +37,6 @@ static void copy_image(int from, off_t size, const char *path) {
         for (off_t at = 0; at < size; at += BLOCK) {
                 ssize_t n;
 
-                /* holes are passed over */
                 at = lseek(from, at, SEEK_DATA);
                 if (at < 0)
                         break;
@@ -56,7 +55,7 @@ static bool loop_exists(int number) {
         return access(path, F_OK) == 0;
 }
 
-/* Somebody else may take the free one. */
+/* Another process may take the free device first, hence the loop. */
 static Loop attach(int control, int first_free, const char *image) {
         _cleanup_close_ int file = open(image, O_RDWR | O_CLOEXEC);
         struct loop_config config = { .fd = (unsigned) file, .info.lo_flags = LO_FLAGS_AUTOCLEAR };
@@ -72,7 +71,7 @@ static Loop attach(int control, int first_free, const char *image) {
                         fail("there is no loop device: %s", strerror(errno));
                 loop.is_new = loop.number >= first_free;
                 path = format_string("/dev/loop%i", loop.number);
-                /* one that is configured through a descriptor for reading is read-only */
+                /* LOOP_CONFIGURE through a descriptor for reading makes the device read-only. */
                 configured = open(path, O_RDWR | O_CLOEXEC);
                 if (configured < 0)
                         fail("%s: %s", path, strerror(errno));
@@ -95,7 +94,7 @@ typedef struct Removal {
         atomic_uint next;
 } Removal;
 
-/* The kernel detaches a device when nobody uses it anymore, which is a while after an unmount. */
+/* The kernel detaches a device when its last user is gone, some time after an unmount, hence EBUSY. */
 static void *remove_some(void *userdata) {
         Removal *r = userdata;
         unsigned i;
@@ -109,7 +108,7 @@ static void *remove_some(void *userdata) {
         return NULL;
 }
 
-/* The kernel takes tens of milliseconds for each, in which it mostly waits. */
+/* Threads remove the devices, because the kernel mostly waits, tens of milliseconds for each device. */
 static void detach(int control, const Loop *loops, unsigned n) {
         Removal removal = { .control = control, .loops = loops, .n = n, .deadline = now_usec() + REMOVE_SEC * 1e6 };
         pthread_t threads[REMOVE_THREADS];
@@ -145,11 +144,6 @@ static void write_list(const char *path, const Loop *loops, unsigned n) {
                 fail("%s: %s", path, strerror(errno));
 }
 
-/* Between two of them, so that it knows all that there are. */
-static bool is_over(const sigset_t *signals) {
-        return sigtimedwait(signals, NULL, &(struct timespec){ 0 }) > 0;
-}
-
 int main(int argc, char **argv) {
         _cleanup_close_ int control = open("/dev/loop-control", O_RDWR | O_CLOEXEC), image = -EBADF;
         _cleanup_free_ Loop *loops = NULL;
@@ -175,7 +169,8 @@ int main(int argc, char **argv) {
                 fail("%s: %s", argv[1], strerror(errno));
         while (loop_exists(first_free))
                 first_free++;
-        for (; n < wanted && !is_over(&signals); n++) {
+        /* main() looks for signals only between two devices, so that detach() knows all devices. */
+        for (; n < wanted && sigtimedwait(&signals, NULL, &(struct timespec){ 0 }) <= 0; n++) {
                 _cleanup_free_ char *path = format_string("%s/image-%u", argv[2], n);
 
                 copy_image(image, st.st_size, path);

@@ -11,8 +11,8 @@
 #include "bench-rows.h"
 #include "bench-service.h"
 
-/* Measures MountVolume and UnmountVolume against what they are made of: the bare system call, a durable commit, and the
- * commands that an administrator would type. tools/bench sets the scene. See docs/bench.md. */
+/* Measures MountVolume and UnmountVolume, and for comparison the bare system calls, a durable commit, and the
+ * commands of an administrator. tests/bench/mount prepares devices and services. See docs/bench.md. */
 
 enum {
         ROUNDS = 20,
@@ -20,7 +20,7 @@ enum {
         IDLE_SEC = 10,
 };
 
-/* What a mount may cost: two bare calls, the commits of intent and outcome, and so much for processes and messages. */
+/* Budget of a mount: two bare calls, two commits of intent and outcome, this for processes and messages. */
 #define LIMIT_USEC 500
 
 typedef struct Bench {
@@ -28,20 +28,20 @@ typedef struct Bench {
         Service service;
         bool json, emulated;
         unsigned rounds;
-        unsigned entries; /* that the measured volume has */
-        const char *rows; /* of the ways that are measured, separated by commas; NULL: all */
-        Steps steps;      /* numbers of volumes that are mounted already */
+        unsigned entries; /* in the measured volume */
+        const char *rows; /* names of the rows to measure, separated by commas; NULL: all */
+        Steps steps;      /* numbers of background volumes */
         Fill fill;
         const char *devices_path;
         Series results[STEPS_MAX][ROWS];
 } Bench;
 
-/* The measured one is a volume too. */
+/* Leaves room for the measured volume below the service's limit. */
 static unsigned count_present(unsigned volumes) {
         return volumes < VOLUMES_MAX ? volumes : VOLUMES_MAX - 1;
 }
 
-/* ---- rounds ---------------------------------------------------------------------------------------------------- */
+/* ---- rounds ------------------------------------------------------------------------------------------ */
 
 static bool is_wanted(const Bench *b, Row row) {
         size_t length = strlen(row_names[row]);
@@ -56,9 +56,9 @@ static bool is_wanted(const Bench *b, Row row) {
         return false;
 }
 
-/* One round for warming up. The order turns from round to round, so that no row always follows the same one. What the
- * service does after its reply (it looks at the mount table a tenth of a second later, or half a second after the last look) must not be in the next row's
- * time. */
+/* Round 0 only fills caches. Each round begins with another row, so that no row always follows the same one.
+ * The pause keeps the service's work after a reply out of the next row's time: the service looks at the mount
+ * table a tenth of a second after a reply, or half a second after the last look. */
 static void run_rounds(const Bench *b, Series *results) {
         double *values[ROWS];
 
@@ -88,7 +88,7 @@ static void run_rounds(const Bench *b, Series *results) {
         }
 }
 
-/* ---- output ---------------------------------------------------------------------------------------------------- */
+/* ---- output ------------------------------------------------------------------------------------------ */
 
 static void print_header(const Bench *b) {
         const Scene *s = &b->scene;
@@ -169,7 +169,7 @@ static void print_growth(const Bench *b) {
         }
 }
 
-/* ---- main ------------------------------------------------------------------------------------------------------ */
+/* ---- main -------------------------------------------------------------------------------------------- */
 
 static void parse_arguments(Bench *b, int argc, char **argv) {
         static const char usage[] =
@@ -206,7 +206,7 @@ static void parse_arguments(Bench *b, int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-        Bench b = {
+        static Bench b = {
                 .scene = { .pause_msec = PAUSE_MSEC, .fs_type = "ext4" },
                 .service.idle_sec = IDLE_SEC,
                 .rounds = ROUNDS,
@@ -234,10 +234,6 @@ int main(int argc, char **argv) {
         fill_empty(&b.fill);
         (void) rmdir(b.scene.target);
         (void) rmdir(b.scene.second_target);
-        free(b.scene.target);
-        free(b.scene.second_target);
-        strv_free(b.fill.devices);
         database_close(&b.scene);
-        sd_bus_flush_close_unref(b.scene.bus);
         return EXIT_SUCCESS;
 }

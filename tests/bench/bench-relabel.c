@@ -15,10 +15,10 @@
 
 /* The tree engine as a program, for "tools/bench relabel" and "chgrp":
  * bench-relabel [--threads N] [--blind] [--verify] [--group GID] LABEL DIR
- * LABEL "-": labels don't matter. */
+ * LABEL "-": the engine ignores labels. */
 
-/* The engine makes durable what it did, and its peers don't. So that both can be told, this takes the C
- * library's place for the engine and takes the time. */
+/* The engine calls syncfs() at the end of its work, and its peers don't. This function replaces the C
+ * library's, so that tools/bench can print times with and without it. */
 static atomic_ullong sync_usec;
 
 int syncfs(int fd) {

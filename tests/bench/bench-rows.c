@@ -31,7 +31,7 @@ const char *const row_names[ROWS] = {
         [ROW_UNMOUNT_BARE] = "unmount-bare",
 };
 
-/* ---- the service ----------------------------------------------------------------------------------------------- */
+/* ---- the service ------------------------------------------------------------------------------------- */
 
 static double mount_for_group(const Scene *s, const char *target, uint32_t group) {
         return call_mount(s->bus, &(MountCall){ .volume = VOLUME,
@@ -47,14 +47,14 @@ static double mount_selvol(const Scene *s, const char *target) {
         return mount_for_group(s, target, 0);
 }
 
-/* From here on the volume is tainted already, so its mark stays as it is. */
+/* The volume is tainted already after the first round, so that the service leaves the mark as it is. */
 static void measure_selvol(const Scene *s, double *ret, double *ret_unmount) {
         *ret = mount_selvol(s, s->target);
         sleep_msec(s->pause_msec);
         *ret_unmount = call_unmount(s->bus, VOLUME, s->target);
 }
 
-/* As a relabel leaves it, but for who has had the volume mounted. */
+/* The fields that a complete relabel writes first. */
 #define COMPLETE "version=2 inode=2 fingerprint= label=complete "
 
 static void set_mark(const Scene *s) {
@@ -84,8 +84,8 @@ static void measure_taint(const Scene *s, double *ret, _unused_ double *ret_unmo
         (void) call_unmount(s->bus, VOLUME, s->target);
 }
 
-/* The first mount sees to it that all files have the group, which the mark then says. What it may have written is on the
- * disk before the second one. */
+/* The first mount gives all files to the group and writes that into the mark, so that the second mount, which
+ * is the measured one, skips the walk. sync() keeps writes of the first out of the second's time. */
 static void measure_skip(const Scene *s, double *ret, _unused_ double *ret_unmount) {
         double skipped;
 
@@ -110,37 +110,37 @@ static void measure_further(const Scene *s, double *ret, double *ret_unmount) {
 }
 
 static void measure_busctl(const Scene *s, double *ret, _unused_ double *ret_unmount) {
-        char *const argv[] = { (char *) "busctl",
-                               (char *) "--system",
-                               (char *) "call",
-                               (char *) "org.selvol1",
-                               (char *) "/org/selvol1",
-                               (char *) "org.selvol1.Manager",
-                               (char *) "MountVolume",
-                               (char *) "sssa{sv}",
-                               (char *) VOLUME,
-                               (char *) s->device,
-                               s->target,
-                               (char *) (s->plain ? "3" : "6"),
-                               (char *) "FSType",
-                               (char *) "s",
-                               (char *) s->fs_type,
-                               (char *) "Holder",
-                               (char *) "s",
-                               s->target,
-                               (char *) "AccessMode",
-                               (char *) "s",
-                               (char *) "ReadWriteOnce",
-                               (char *) (s->plain ? NULL : "SELinuxRelabelPolicy"),
-                               (char *) "s",
-                               (char *) "MountOption",
-                               (char *) "SELinuxMountSupported",
-                               (char *) "b",
-                               (char *) "true",
-                               (char *) "SELinuxLevel",
-                               (char *) "s",
-                               (char *) MEASURED_LEVEL,
-                               NULL };
+        const char *const argv[] = { "busctl",
+                                     "--system",
+                                     "call",
+                                     "org.selvol1",
+                                     "/org/selvol1",
+                                     "org.selvol1.Manager",
+                                     "MountVolume",
+                                     "sssa{sv}",
+                                     VOLUME,
+                                     s->device,
+                                     s->target,
+                                     s->plain ? "3" : "6",
+                                     "FSType",
+                                     "s",
+                                     s->fs_type,
+                                     "Holder",
+                                     "s",
+                                     s->target,
+                                     "AccessMode",
+                                     "s",
+                                     "ReadWriteOnce",
+                                     s->plain ? NULL : "SELinuxRelabelPolicy",
+                                     "s",
+                                     "MountOption",
+                                     "SELinuxMountSupported",
+                                     "b",
+                                     "true",
+                                     "SELinuxLevel",
+                                     "s",
+                                     MEASURED_LEVEL,
+                                     NULL };
         double start = now_usec();
 
         run_program(argv);
@@ -148,14 +148,13 @@ static void measure_busctl(const Scene *s, double *ret, _unused_ double *ret_unm
         (void) call_unmount(s->bus, VOLUME, s->target);
 }
 
-/* ---- its peers ------------------------------------------------------------------------------------------------- */
+/* ---- its peers --------------------------------------------------------------------------------------- */
 
 static void measure_shell(const Scene *s, double *ret, double *ret_unmount) {
         const char *options = s->plain ? "nosuid,nodev" : "nosuid,nodev,context=\"" CONTEXT "\"";
-        char *const do_mount[] = { (char *) "mount", (char *) "-t",      (char *) s->fs_type, (char *) "-o",
-                                   (char *) options, (char *) s->device, s->target,           NULL },
-                    *const do_list[] = { (char *) "ls", (char *) "-Zd", s->target, NULL },
-                    *const do_unmount[] = { (char *) "umount", s->target, NULL };
+        const char *const do_mount[] = { "mount", "-t", s->fs_type, "-o", options, s->device, s->target, NULL },
+                          *const do_list[] = { "ls", "-Zd", s->target, NULL },
+                          *const do_unmount[] = { "umount", s->target, NULL };
         double start = now_usec();
 
         run_program(do_mount);
@@ -181,7 +180,7 @@ static void measure_bare(const Scene *s, double *ret, double *ret_unmount) {
         *ret_unmount = now_usec() - start;
 }
 
-/* ---- the cost of durability ------------------------------------------------------------------------------------ */
+/* ---- the cost of durability -------------------------------------------------------------------------- */
 
 static void execute(Scene *s, const char *sql) {
         if (sqlite3_exec(s->db, sql, NULL, NULL, NULL) != SQLITE_OK)
@@ -192,7 +191,7 @@ static char *database_path(const Scene *s, const char *suffix) {
         return format_string("%s/bench.db.%i%s", s->state, (int) getpid(), suffix);
 }
 
-/* As src/store does it. */
+/* The PRAGMAs are those of src/store. */
 void database_open(Scene *s) {
         _cleanup_free_ char *path = database_path(s, "");
 

@@ -6,7 +6,7 @@
 #include <sqlite3.h>
 #include <systemd/sd-bus.h>
 
-/* The ways to mount and unmount that are compared. */
+/* The ways to mount and unmount that bench-mount compares; docs/bench.md explains the rows. */
 
 typedef enum Row {
         ROW_SELVOL,
@@ -27,16 +27,16 @@ typedef enum Row {
 extern const char *const row_names[ROWS];
 
 typedef struct Scene {
-        bool plain; /* without a context */
+        bool plain; /* the mounts have no context= option */
         unsigned pause_msec;
         const char *device, *fs_type, *state;
-        char *target, *second_target; /* of the volume that is measured */
+        char *target, *second_target; /* mount points of the measured volume */
         sd_bus *bus;
         sqlite3 *db;
         sqlite3_stmt *insert;
 } Scene;
 
-/* Measures a row, and if the way has one the row of its unmount. */
+/* measure() returns the time of a mount, and that of the unmount if the way has a row for it. */
 typedef struct Way {
         Row row, unmount_row; /* ROWS: none */
         void (*measure)(const Scene *s, double *ret, double *ret_unmount);

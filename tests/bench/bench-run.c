@@ -10,12 +10,12 @@
 #include "basic/string-util.h"
 #include "bench-list.h"
 
-/* bench-run DIR COMMAND...: runs a command and prints one line of what it took: wall, user and sys (microseconds),
- * rss (KiB, the peak), status, and flush: how long syncfs(2) of DIR took afterwards. What the command itself prints
- * in a line that begins with "bench " is added. A program of its own, and small, because what a child may be charged
- * with begins with its parent. */
+/* bench-run DIR COMMAND...: runs a command and prints one line: wall, user and sys (microseconds), rss (the
+ * peak in KiB), status, flush (microseconds of a syncfs(2) of DIR after the command), and the rest of the
+ * command's own line that begins with "bench ". This is a small program of its own, because the kernel counts
+ * the memory of the parent too in the child's peak. */
 
-/* Reads to the end, so that the command never waits for us; keeps the line that is meant for us. */
+/* Reads to the end, so that the command never blocks on a full pipe. */
 static void read_output(int fd, char *kept, size_t size) {
         FILE *f = fdopen(fd, "r");
         char line[4096];

@@ -57,7 +57,7 @@ static void print_memory(const Service *s, sd_bus *bus, const char *when, unsign
                 printf("  memory, %-20s %9.1f MiB, at most %.1f\n", when, (double) rss / 1024, (double) peak / 1024);
 }
 
-/* Looks at the clock and the processes, and at nothing that would be work for them. */
+/* Makes no call to the service while it measures, because a call would be work for the service. */
 static void print_idle(const Service *s, sd_bus *bus, unsigned volumes, unsigned mounts) {
         pid_t pids[2] = { service_pid(bus), s->worker };
         const char *const names[] = { "selvold", "selvol-worker" };
@@ -83,9 +83,7 @@ static void print_idle(const Service *s, sd_bus *bus, unsigned volumes, unsigned
 }
 
 static void control(const Service *s, const char *verb) {
-        char *argv[] = { (char *) s->control, (char *) verb, NULL };
-
-        run_program(argv);
+        run_program((const char *const[]){ s->control, verb, NULL });
 }
 
 static void print_restart(const Service *s, sd_bus *bus, unsigned volumes, unsigned mounts) {

@@ -6,17 +6,16 @@
 
 #include <systemd/sd-bus.h>
 
-/* What the service itself takes while it has much to remember. */
+/* Memory, idle CPU time and restart time of a service that has many records. */
 
 typedef struct Service {
-        pid_t worker;        /* 0: not known */
-        const char *control; /* a program that takes "stop" or "start"; NULL: selvold is not restarted */
+        pid_t worker;        /* 0: unknown, not measured */
+        const char *control; /* a program that takes "stop" or "start"; NULL: no restart is measured */
         unsigned idle_sec;
         bool json;
 } Service;
 
-/* User and system time of a process and of its children that have ended, in microseconds. */
+/* Returns microseconds of user and system time, with those of the children that have ended. */
 double process_cpu_usec(pid_t pid);
 
-/* Measures and prints memory, the time that it uses while it is idle, and how long a restart takes. */
 void service_report(const Service *s, sd_bus *bus, unsigned volumes, unsigned mounts);

@@ -11,8 +11,9 @@
 #include "bench-fill.h"
 #include "bench-service.h"
 
-/* How the answers of selvold grow with what it remembers, and how fast it sees that mounts were taken away behind its back.
- * tools/bench sets the scene. See docs/bench.md. */
+/* Measures how the answer times of selvold grow with the number of records, and how long selvold needs to
+ * notice that somebody else unmounted everything. tests/bench/state prepares devices and services. See
+ * docs/bench.md. */
 
 enum { ROUNDS = 50, ROUNDS_MAX = 1000, HOLDERS = 3, RELEASE_SEC = 60 };
 
@@ -68,7 +69,7 @@ static void print_step(const Bench *b, size_t step) {
         fflush(stdout);
 }
 
-/* All that is mounted, by hand; then until the last holder is released. */
+/* Unmounts all mounts without selvold, then waits until selvold has released the last holder. */
 static void take_away(Bench *b) {
         unsigned mounts = fill_count_mounts(&b->fill);
         double start = now_usec(), unmounted, released;
@@ -137,7 +138,5 @@ int main(int argc, char **argv) {
         }
         service_report(&b.service, b.fill.bus, b.fill.n_volumes, fill_count_mounts(&b.fill));
         take_away(&b);
-        strv_free(b.fill.devices);
-        sd_bus_flush_close_unref(b.fill.bus);
         return EXIT_SUCCESS;
 }

@@ -11,8 +11,9 @@
 #include "bench-common.h"
 #include "bench-service.h"
 
-/* Many calls at once: each file system is mounted for all of its holders, then all are unmounted; by the service, and by
- * as many mount(8) and umount(8) at a time. tests/bench/storm sets the scene. See docs/bench.md. */
+/* Measures many calls at once. All clients together mount each file system for all of its holders, then
+ * unmount all, once by calls to the service and once by mount(8) and umount(8). tests/bench/storm prepares
+ * devices and services. See docs/bench.md. */
 
 enum {
         CLIENTS = 16,
@@ -26,7 +27,7 @@ enum {
 
 typedef enum By { BY_SELVOL, BY_COMMAND, BYS } By;
 typedef enum Call { CALL_MOUNT, CALL_UNMOUNT, CALLS } Call;
-/* The first mount of a file system, and its last unmount, make it and end it; the others are further ones. */
+/* KIND_WHOLE: the first mount or last unmount of a file system, which the kernel reads or closes. */
 typedef enum Kind { KIND_WHOLE, KIND_FURTHER, KINDS } Kind;
 
 static const char *const call_names[BYS][CALLS] = { { "MountVolume", "UnmountVolume" }, { "mount(8)", "umount(8)" } };
@@ -40,13 +41,11 @@ typedef struct Task {
         double start, end; /* microseconds */
 } Task;
 
-/* Of all rounds. */
 typedef struct Result {
-        double *latencies[KINDS];
+        double *latencies[KINDS]; /* all rounds together */
         size_t n[KINDS];
-        double *per_second[KINDS]; /* of each round */
-        double *total_per_second;
-        double commits, commit_usec, cpu_usec, worker_cpu_usec; /* only of selvol */
+        double *per_second[KINDS], *total_per_second;           /* one value for each round */
+        double commits, commit_usec, cpu_usec, worker_cpu_usec; /* sums of all rounds; only for BY_SELVOL */
 } Result;
 
 typedef struct Storm {
@@ -58,7 +57,7 @@ typedef struct Storm {
         char **devices;
         char **volumes;
         sd_bus *buses[CLIENTS_MAX];
-        sd_bus *bus; /* for what is not measured */
+        sd_bus *bus; /* for the metrics, outside of the measured time */
 
         By by;
         Call call;
@@ -71,7 +70,7 @@ typedef struct Storm {
         Result results[BYS][CALLS];
 } Storm;
 
-/* ---- one phase: every task once, by all clients ---------------------------------------------------------------- */
+/* ---- one phase: every task once, by all clients ------------------------------------------------------ */
 
 static void by_selvol(const Storm *s, sd_bus *bus, const Task *t) {
         const char *volume = s->volumes[t->file_system];
@@ -87,15 +86,9 @@ static void by_selvol(const Storm *s, sd_bus *bus, const Task *t) {
 }
 
 static void by_command(const Storm *s, const Task *t) {
-        char *const do_mount[] = { (char *) "mount",
-                                   (char *) "-t",
-                                   (char *) "ext4",
-                                   (char *) "-o",
-                                   (char *) "nosuid,nodev",
-                                   s->devices[t->file_system],
-                                   t->target,
-                                   NULL },
-                    *const do_unmount[] = { (char *) "umount", t->target, NULL };
+        const char *const do_mount[] = { "mount",   "-t", "ext4", "-o", "nosuid,nodev", s->devices[t->file_system],
+                                         t->target, NULL },
+                          *const do_unmount[] = { "umount", t->target, NULL };
 
         run_program(s->call == CALL_MOUNT ? do_mount : do_unmount);
 }
@@ -137,8 +130,8 @@ static void run_clients(Storm *s) {
         (void) pthread_barrier_destroy(&s->barrier);
 }
 
-/* All file systems for one holder, then for the next one: a call that would have to wait for another one of the same
- * file system would say more about the order than about the service. */
+/* The order is all file systems for one holder, then for the next, so that a call seldom has to wait for
+ * another call with the same file system. */
 static void order_tasks(Storm *s) {
         for (unsigned i = 0; i < s->n_tasks; i++) {
                 unsigned holder = i / s->file_systems, decisive = s->call == CALL_MOUNT ? 0 : s->holders - 1;
@@ -147,7 +140,7 @@ static void order_tasks(Storm *s) {
         }
 }
 
-/* From the start of the first one of a kind to the end of the last one. */
+/* Counts the calls of a kind (-1: of any), between the start of the first and the end of the last. */
 static double per_second(const Storm *s, int kind) {
         double start = 0, end = 0;
         unsigned n = 0;
@@ -184,7 +177,7 @@ static void check_mounts(const Storm *s) {
                 fail("%u mounts after %s, not %u: the figures are void", n, call_names[s->by][s->call], wanted);
 }
 
-/* round 0 is for warming up */
+/* Round 0 only fills caches. */
 static void run_phase(Storm *s, By by, Call call, unsigned round) {
         Result *result = &s->results[by][call];
         double commits, commit_usec, cpu, worker_cpu;
@@ -208,7 +201,7 @@ static void run_phase(Storm *s, By by, Call call, unsigned round) {
         result->commit_usec += service_metric(s->bus, "selvol_commit_duration_seconds_sum") * 1e6 - commit_usec;
 }
 
-/* ---- output ---------------------------------------------------------------------------------------------------- */
+/* ---- output ------------------------------------------------------------------------------------------ */
 
 static void print_header(const Storm *s) {
         struct utsname u;
@@ -260,7 +253,7 @@ static void print_service(const Storm *s, Call call) {
                        result->cpu_usec / n / 1e3, result->worker_cpu_usec / n / 1e3);
 }
 
-/* The median of what the two came to in each round. */
+/* The ratio is the median of the rounds' ratios. */
 static void print_ratio(const Storm *s, Call call) {
         const double *selvol = s->results[BY_SELVOL][call].total_per_second,
                      *command = s->results[BY_COMMAND][call].total_per_second;
@@ -295,7 +288,7 @@ static void print_results(const Storm *s) {
         }
 }
 
-/* ---- main ------------------------------------------------------------------------------------------------------ */
+/* ---- main -------------------------------------------------------------------------------------------- */
 
 static void *allocate(size_t n, size_t size) {
         void *p = calloc(n, size);
@@ -337,27 +330,6 @@ static void prepare(Storm *s) {
                 s->buses[i] = bus_open();
 }
 
-static void clean_up(Storm *s) {
-        for (unsigned i = 0; i < s->n_tasks; i++) {
-                (void) rmdir(s->tasks[i].target);
-                free(s->tasks[i].target);
-        }
-        free(s->tasks);
-        for (By by = 0; by < BYS; by++)
-                for (Call call = 0; call < CALLS; call++) {
-                        for (Kind kind = 0; kind < KINDS; kind++) {
-                                free(s->results[by][call].latencies[kind]);
-                                free(s->results[by][call].per_second[kind]);
-                        }
-                        free(s->results[by][call].total_per_second);
-                }
-        strv_free(s->volumes);
-        strv_free(s->devices);
-        for (unsigned i = 0; i < s->clients; i++)
-                sd_bus_flush_close_unref(s->buses[i]);
-        sd_bus_flush_close_unref(s->bus);
-}
-
 static void parse_arguments(Storm *s, int argc, char **argv) {
         static const char usage[] =
                 "bench-storm --devices LIST --targets DIR [--clients N] [--file-systems N] [--holders N]\n"
@@ -379,7 +351,7 @@ static void parse_arguments(Storm *s, int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-        Storm s = {
+        static Storm s = {
                 .clients = CLIENTS,
                 .file_systems = FILE_SYSTEMS,
                 .holders = HOLDERS,
@@ -394,6 +366,7 @@ int main(int argc, char **argv) {
                         for (Call call = 0; call < CALLS; call++)
                                 run_phase(&s, (By) ((i + round) % BYS), call, round);
         print_results(&s);
-        clean_up(&s);
+        for (unsigned i = 0; i < s.n_tasks; i++)
+                (void) rmdir(s.tasks[i].target);
         return EXIT_SUCCESS;
 }

@@ -10,10 +10,11 @@
 #include "basic/string-util.h"
 #include "bench-list.h"
 
-/* Builds a tree of empty files to measure with:
- *   bench-tree fan N DIR    N files, 50 in a directory, these in about as many directories as make two even levels
+/* Builds a tree of empty files:
+ *   bench-tree fan N DIR    N files in two levels of directories, 50 files in each lower one (100 times 200
+ *                           directories for a million files)
  *   bench-tree flat N DIR   N files in one directory
- *   bench-tree deep N DIR   a chain of N directories with three files in each; one more letter in a path per level */
+ *   bench-tree deep N DIR   a chain of N directories with the name "d", each with three files */
 
 enum { FILES_PER_DIRECTORY = 50, FILES_PER_LEVEL = 3 };
 
@@ -38,7 +39,6 @@ static void make_files(int at, unsigned n) {
         }
 }
 
-/* 100 times 200 directories for a million files. */
 static void make_fan(int root, unsigned n) {
         unsigned leaves = n / FILES_PER_DIRECTORY, upper = 1, left = n;
         char name[32];

@@ -1,29 +1,27 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck shell=bash disable=SC2034,SC2154
-# What benchmarks of whole trees share: options, volumes on loop devices, runs that are timed, medians, tables. Sourced;
-# needs $top and $SELVOL_BUILD. Times are in microseconds, without a fraction, until they are printed.
+# Helpers for the benchmarks of whole trees, relabel and chgrp, which source this file after they have set $top and
+# $SELVOL_BUILD. Times are whole microseconds until the script prints them.
 #
-# A benchmark sets file_systems, trees, caches, phases (all that it has unless told otherwise), only=(), and for trees
-# that not everybody can do peers and whole_phase; main_peer, if each row is to be compared with that one too; and it
-# has these functions:
+# A benchmark sets these variables: file_systems, trees, caches, phases (defaults of the options), only=(), peers (the
+# subjects that may fail on deep trees), whole_phase (the phase of that attempt), and if need be main_peer (the table
+# has another column that compares with it). The benchmark has these functions:
 #   usage
-#   own_flag OPTION; own_option OPTION VALUE    takes an option of its own, or fails
-#   phase_text PHASE                            what it is called in a table
-#   subjects_of SHAPE CACHE PHASE               prints who takes part, by choose_subjects
-#   dress_tree                                  makes everything on $volume right
-#   stage SUBJECT PHASE SEED                    makes wrong what there is to change; sets expected: how many entries
-#   make_command SUBJECT PHASE                  sets command, which makes everything right again
+#   own_flag OPTION; own_option OPTION VALUE    accepts an option of the benchmark alone, or fails
+#   phase_text PHASE                            prints a text for a table
+#   subjects_of SHAPE CACHE PHASE               prints the subjects to measure, by choose_subjects
+#   dress_tree                                  makes all entries of $volume right
+#   stage SUBJECT PHASE SEED                    makes entries wrong; sets expected, the number of these entries
+#   make_command SUBJECT PHASE                  sets command, which makes all entries right again
 #   check_state SUBJECT                         sets checked[wrong], by check_entries
-#   check_counts SUBJECT EXPECTED               compares what the subject says of itself
+#   check_counts SUBJECT EXPECTED               compares the numbers that the subject prints with the expected ones
 
-bin=$SELVOL_BUILD/tests/bench
+# shellcheck source-path=SCRIPTDIR source=service.bash
+. "$top/tests/bench/service.bash"
+
 label_a=system_u:object_r:container_file_t:s0:c1,c2
 label_b=system_u:object_r:container_file_t:s0:c3,c4
 
-die() {
-    echo "bench: $*" >&2
-    exit 1
-}
 say() { echo "bench: $*" >&2; }
 
 # ---- the beginning ----
@@ -57,14 +55,7 @@ parse_options() { # ARGUMENT...
     fi
 }
 
-need_programs() { # PROGRAM...
-    local program
-    for program; do
-        [[ -n $(type -P "$program") ]] || die "$program is missing"
-    done
-}
-
-# Sets go: the program. With Debian's packages of sources, not the network.
+# Sets go, the path of the program. The build uses Debian's packages of sources, and no network.
 build_go() { # NAME
     go=$bin/$1
     GOPATH=/usr/share/gocode GO111MODULE=off GOCACHE=$bin/go-cache GOFLAGS='' \
@@ -81,15 +72,14 @@ print_header() { # PACKAGE...
     echo "Seconds, medians of $rounds rounds; synced: until it is durable; ratio: how many times as long as selvol"
 }
 
-# Starts the calling script again in a mount namespace that goes with it. What is mounted, and the loop devices with
-# it, disappears whatever ends the script; the images have no name by then. $place: where beneath $work volumes are mounted.
+# The images have no name once they are attached, so the kernel frees them, the mounts and the loop devices with the
+# namespace, however the script ends. $place: the path of the volume beneath $work.
 enter_scene() { # SCRIPT ARGUMENT...
-    ((EUID == 0)) || die 'run as root: it mounts'
-    [[ -n ${SELVOL_BENCH_UNSHARED:-} ]] || SELVOL_BENCH_UNSHARED=1 exec unshare --mount --propagation private "$@"
+    enter_private_namespace "$@"
     work=$(mktemp -d "${TMPDIR:-/var/tmp}/selvol-bench.XXXXXX")
     trap leave_scene EXIT
     trap 'exit 130' INT TERM HUP
-    volume=$work/${place:-v} view=$work/w # view: to mount it a second time
+    volume=$work/${place:-v} view=$work/w # view: mount point of a second mount
     mkdir -p "$volume" "$view"
 }
 leave_scene() {
@@ -100,15 +90,15 @@ leave_scene() {
 
 # ---- volumes ----
 
-# Makes a tree on a file system of its own, mounted on $volume; sets entries: how many, the root included.
+# Makes a file system, mounts it on $volume, and makes a tree there; sets entries, their number with the root.
 make_volume() { # FS-TYPE SHAPE N
     local -a options=(-q)
     local size=$3
     drop_volume
     [[ $2 != deep ]] || size=$(($3 * 4))
-    # nothing that the file system would do later, behind a measurement
+    # Without these options the kernel would initialize the file system during the measurement.
     [[ $1 != ext4 ]] || options+=(-E 'lazy_itable_init=0,lazy_journal_init=0')
-    # 16 KiB for each inode, as ext4 has it unless told otherwise, and to spare
+    # mkfs.ext4 makes an inode for each 16 KiB; the image has room for half as many again.
     truncate -s $((640 + size * 24 / 1024))M "$work/image"
     "mkfs.$1" "${options[@]}" "$work/image" >"$work/log" 2>&1 || die "mkfs.$1: $(tail -n 1 "$work/log")"
     mount -t "$1" -o loop "$work/image" "$volume" || die "$1 can't be mounted on a loop device"
@@ -120,7 +110,7 @@ drop_volume() {
     ! mountpoint -q "$volume" || umount "$volume"
 }
 
-# A tree of a volume's own, that is right; sets current and other, the label that it has and another one.
+# Makes a tree with right labels; sets current, this label, and other, another label.
 declare -A entries_of tried
 build_tree() { # FS TREE SHAPE N
     say "$1, $2: building"
@@ -135,8 +125,8 @@ swap_labels() {
     current=$other other=$l
 }
 
-# What $volume has must be on the disk already: only what is clean can be dropped. The program is read again, so that
-# nobody pays for the loading of one.
+# The caller has to sync $volume before, because the kernel drops only clean pages. cat reads the program into the
+# cache again, so that its loading is not part of the measurement.
 empty_caches() { # PROGRAM
     echo 3 >/proc/sys/vm/drop_caches || die 'the caches can not be dropped here: use --cache hot'
     cat "$(type -P "$1")" "$bin/bench-run" >/dev/null
@@ -144,10 +134,9 @@ empty_caches() { # PROGRAM
 
 # ---- runs ----
 
-# Runs a command; sets took[]: wall, flush, rss (KiB), status and what it says of itself (see bench-run), and time:
-# without what it spent on making its work durable, durable: with that and what was left to do. Whoever called it waits for time
-# and sync. Its complaints are in
-# $work/complaints.
+# Runs a command; its standard error goes to $work/complaints. Sets took[]: the words of bench-run and the command, and
+#   time       of the command without its own syncfs
+#   durable    with its own syncfs and with the one that bench-run makes afterwards
 declare -A took
 run_timed() { # COMMAND...
     local line word
@@ -156,7 +145,7 @@ run_timed() { # COMMAND...
     for word in $line; do
         took[${word%%=*}]=${word#*=}
     done
-    # a bare loop is timed without its preparation
+    # loop is the time of the bare loop without the preparation of its list.
     took[time]=$((${took[loop]:-${took[wall]}} - took[sync]))
     took[durable]=$((took[time] + took[sync] + took[flush]))
 }
@@ -174,7 +163,7 @@ check_entries() { # VERB WANTED [DIRECTORY]; of bench-label
 
 # ---- measuring ----
 
-# Prints those that are wanted and can do the tree.
+# Leaves out the subjects that --subjects does not name, and those that have failed on this tree.
 choose_subjects() { # NAME...
     local s
     for s; do
@@ -191,7 +180,7 @@ measure_tree() { # FS TREE
         fan) ;;
         flat) n=$((files / 5)) ;;
         deep) n=$((files / 200)) ;;
-        # the longest chain whose paths are short enough for those that use paths
+        # All paths of this chain are shorter than PATH_MAX.
         chain) shape=deep n=$((files / 200)) && n=$((n < 1900 ? n : 1900)) ;;
         *) die "there is no tree $2" ;;
     esac
@@ -205,7 +194,7 @@ measure_tree() { # FS TREE
     done
 }
 
-# Some peers can't do every tree. That is a result, not an error of the measurement.
+# A peer that fails on a tree does not end the benchmark: the failure is a result.
 try_peers() { # FS
     local s expected
     for s in "${peers[@]}"; do
@@ -227,7 +216,7 @@ measure_phase() { # FS TREE CACHE PHASE
     local -a subjects
     mapfile -t subjects < <(subjects_of "$2" "$3" "$4")
     say "$1, $2, $3, $4: ${subjects[*]}"
-    check_state "${subjects[0]}" # and have all in the caches
+    check_state "${subjects[0]}" # fills the caches, too
     for ((round = 0; round < rounds; round++)); do
         for s in $(rotate "$round" "${subjects[@]}"); do
             measure_once "$s" "$3" "$4" $((round + 1))
@@ -245,7 +234,7 @@ measure_once() { # SUBJECT CACHE PHASE SEED
     stage "$1" "$3" "$4"
     make_command "$1" "$3"
     sync --file-system "$volume"
-    sleep 0.1 # what has just been changed could be taken for a change during the walk
+    sleep 0.1 # otherwise the engine could take a recent change for one during its walk
     [[ $2 != cold ]] || empty_caches "${command[0]}"
     run_timed "${command[@]}"
     check_state "$1"
@@ -256,7 +245,6 @@ measure_once() { # SUBJECT CACHE PHASE SEED
     check_counts "$1" "$expected"
 }
 
-# What the engine says of itself.
 check_engine_counts() { # SUBJECT EXPECTED
     ((took[entries] == entries && took[changed] == $2 && took[failed] == 0)) ||
         die "$1: ${took[changed]} of ${took[entries]} changed, ${took[failed]} failed, where $2 of $entries differed"
@@ -264,8 +252,7 @@ check_engine_counts() { # SUBJECT EXPECTED
 
 # ---- figures ----
 
-# series[KEY]: all values, as words
-declare -A series
+declare -A series # series[KEY]: words, one for each value
 add_value() { # KEY VALUE
     series[$1]+=" $2"
 }
@@ -286,15 +273,14 @@ median() { pick_value "$1" median; }
 format_seconds() { # USEC
     printf '%d.%03d' $(($1 / 1000000)) $(($1 / 1000 % 1000))
 }
-# A ratio is in thousandths.
-ratio() { # A B
+ratio() { # A B; prints thousandths
     echo $(($1 * 1000 / ($2 > 0 ? $2 : 1)))
 }
 format_ratio() { # RATIO
     printf '%d.%02d' $((($1 + 5) / 1000)) $((($1 + 5) % 1000 / 10))
 }
 
-# Prints the words, beginning with another one each round.
+# Prints the words, and begins with another word in each round.
 rotate() { # ROUND WORD...
     local n=$1
     shift
@@ -302,7 +288,6 @@ rotate() { # ROUND WORD...
     echo "${@:n+1}" "${@:1:n}"
 }
 
-# Prints an object in a line.
 print_json() { # KEY VALUE ...
     local separator='{'
     while (($#)); do
@@ -335,7 +320,7 @@ print_phase() { # FS TREE CACHE PHASE
     done
 }
 
-print_row() { # FS TREE CACHE PHASE; of print_phase()
+print_row() { # FS TREE CACHE PHASE; uses variables of print_phase
     local time durable min cpu rss ratios=(- -) times=''
     time=$(median "$key:$s:time") min=$(pick_value "$key:$s:time" min)
     durable=$(median "$key:$s:durable") cpu=$(median "$key:$s:cpu") rss=$(pick_value "$key:$s:rss" max)
@@ -363,7 +348,7 @@ print_target_header() {
     [[ -n $json ]] || printf '\n%-62s %9s %9s %9s\n' "Targets, on the tree of $files files" wanted is synced
 }
 
-# How many times as long the peers take.
+# The wanted ratio is the time of the peer to that of the subject.
 at_least() { # FS CACHE PHASE SUBJECT PEER:WANTED...
     local key=$1:fan:$2:$3 subject=$4 text peer wanted
     text="$1, $2, $(phase_text "$3"): $4"

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// What CRI-O, containerd and podman relabel with, as a program, for "tools/bench relabel":
+// The package with which CRI-O, containerd and podman relabel, as a program for "tools/bench relabel":
 //
 //	go-selinux [--compare] LABEL DIR
 //
-// Without --compare it is Chcon() of the package, which in the version of Debian 12 (1.10.0) writes whatever the label
-// is. Chcon() itself does not ask whether SELinux is on (its callers do), so it works as it is where SELinux is off.
+// Without --compare the program calls Chcon() of the package, which in Debian 12's version (1.10.0) writes each label
+// without a look. Chcon() works with SELinux off too, because its callers check that, not Chcon() itself.
 //
-// --compare is what later versions (since 1.11.1) do when the root has the label already, the "fast mode" of their
-// rchcon(): told again here, with the same package's walk and calls.
+// With --compare the program does the same as the "fast mode" of rchcon() in later versions (since 1.11.1), which use
+// it when the root has the label already. compare() restates it with the package's own walk and calls.
 package main
 
 import (

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// What kubelet does to give a volume to a pod's fsGroup, as a program, for "tools/bench chgrp":
+// The steps with which kubelet gives a volume to a pod's fsGroup, as a program for "tools/bench chgrp":
 //
 //	kubelet-chgrp GID DIR
 //
-// It restates the steps of kubelet 1.36 (SetVolumeOwnership() of its pkg/volume), not the code: one goroutine walks,
-// by full paths and with the contents of a directory before itself, in the order in which it reads them. Each entry
-// is looked at, counted, given to the group, and given the mode that it has with bits added, whether that is what it
-// has or not; a symbolic link has no mode. An entry that can't be looked at or read ends the walk; what can't be
-// changed is only logged.
+// The program restates the steps of kubelet 1.36 (SetVolumeOwnership() in pkg/volume), not its code. One goroutine
+// walks by full paths, in the order in which it reads them, and the contents of a directory come before the directory.
+// For each entry it calls lstat(2), counts the entry, sets the group, and adds bits to the mode (a symbolic link has
+// no mode), whether the entry has group and mode already or not. A failed lstat(2) or read ends the walk; a failed
+// change is only logged.
 //
-// The look at the root alone, OnRootMismatch, is not told: this is about the walk.
+// The program has no OnRootMismatch, because the benchmark compares walks.
 package main
 
 import (
@@ -29,7 +29,7 @@ const (
 
 type volume struct {
 	gid  int
-	done int64 // kubelet tells events of it, from another goroutine
+	done int64 // atomic, because another goroutine of kubelet reads it for events
 }
 
 func (v *volume) give(path string, info fs.FileInfo) {
@@ -49,7 +49,6 @@ func (v *volume) give(path string, info fs.FileInfo) {
 	}
 }
 
-// All names at once, unsorted.
 func namesIn(path string) ([]string, error) {
 	directory, err := os.Open(path)
 	if err != nil {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck shell=bash disable=SC2034,SC2154
-# A selvold and a selvol-worker on a bus and in a mount namespace of their own, and volumes for them. Sourced; needs $top
-# and $SELVOL_BUILD.
+# Starts a selvold and a selvol-worker on a bus and in a mount namespace of their own, and makes devices for them. The
+# benchmarks source this file after they have set $top and $SELVOL_BUILD.
 
 targets=/run/selvol-bench
 bin=$SELVOL_BUILD/tests/bench
@@ -27,13 +27,14 @@ wait_for() {
     die "timeout: $*"
 }
 
-# Starts the calling script again in a mount namespace that goes with it: nothing stays mounted, whatever ends it.
+# Starts the calling script again in a mount namespace of its own, which ends with the script, and so do its mounts.
 enter_private_namespace() { # SCRIPT ARGUMENT...
+    ((EUID == 0)) || die 'run as root: it mounts'
     [[ -n ${SELVOL_BENCH_UNSHARED:-} ]] ||
         SELVOL_BENCH_UNSHARED=1 exec unshare --mount --propagation private "$@"
 }
 
-# Sets work: where everything is that is removed at the end.
+# Sets work, a directory that clean_up removes.
 make_work() { # TEMPLATE
     pids=() loop='' loops_pid=''
     work=$(mktemp -d "$1")
@@ -41,26 +42,23 @@ make_work() { # TEMPLATE
     trap 'exit 130' INT TERM HUP
 }
 
-is_running() { # PID; one that nobody waits for has no program anymore
+is_running() { # PID; a zombie has no exe
     [[ -e /proc/$1/exe ]]
-}
-# Its number may belong to another process by now.
-is_ours() { # PID
-    grep -qsFa -- "$work" "/proc/$1/cmdline" || grep -qsx "PPid:[[:space:]]*$$" "/proc/$1/status"
 }
 end_process() { # PID
     local n
-    is_ours "$1" || return 0
+    # Another process may have the number by now.
+    grep -qsFa -- "$work" "/proc/$1/cmdline" || grep -qsx "PPid:[[:space:]]*$$" "/proc/$1/status" || return 0
     kill "$1" 2>/dev/null || true
     for ((n = 0; n < 100; n++)); do
         is_running "$1" || break
         sleep 0.05
     done
-    kill -KILL "$1" 2>/dev/null || true # a tracer can hold them up
+    kill -KILL "$1" 2>/dev/null || true # a tracer may have stopped the process
     wait "$1" 2>/dev/null || true
 }
 
-# What is still mounted after a failure: in a namespace of our own with all of its /run, otherwise beneath $work.
+# Unmounts the rest after a failure. In a namespace of its own the benchmark has a /run of its own, with its targets.
 unmount_left() {
     local target
     if [[ -n ${SELVOL_BENCH_UNSHARED:-} && -d $targets ]]; then
@@ -80,24 +78,26 @@ clean_up() {
     unmount_left
     [[ -z $loop ]] || losetup -d "$loop" || true
     if [[ -n $loops_pid ]]; then
-        # takes its time with thousands of them
         kill "$loops_pid" 2>/dev/null || true
         wait "$loops_pid" 2>/dev/null || true
     fi
     rm -rf --one-file-system "$work"
 }
 
-# Runs a program that measures; a signal ends it too, at once.
+# Runs a measuring program in the background, so that a signal to the script ends the program too, at once.
 run_bench() { # PROGRAM ARGUMENT...
     "$@" &
     pids=($! "${pids[@]}")
-    wait $!
+    wait $! || {
+        tail -n 5 "$work/daemon.log" "$work/worker.log" >&2 2>/dev/null || true
+        exit 1
+    }
 }
 
-# Sets loop: a device with a file system, which is empty or has so many files; and entries: how many those are with their directories.
+# Sets loop, a device with a file system, and entries, the number of its files and directories; 0 FILES: it is empty.
 make_device() { # FS-TYPE FILES
     entries=0
-    # 16 KiB for each inode, as ext4 has it unless told otherwise, and to spare
+    # mkfs.ext4 makes an inode for each 16 KiB; the image has room for half as many again.
     truncate -s $((512 + $2 * 24 / 1024))M "$work/image"
     "mkfs.$1" -q "$work/image" || die "no file system of type $1 can be made"
     loop=$(losetup --find --show "$work/image") || die 'there is no loop device'
@@ -109,7 +109,7 @@ make_device() { # FS-TYPE FILES
     umount "$work/fill"
 }
 
-# Many small file systems on loop devices, copies of one; their names are in $work/devices.
+# Makes N copies of a file system on loop devices, and writes the names of the devices into $work/devices.
 make_devices() { # N SIZE MKFS-OPTION...
     local n=$1
     truncate -s "$2" "$work/pattern"
@@ -124,13 +124,14 @@ make_devices() { # N SIZE MKFS-OPTION...
     done
 }
 
-# For background volumes, of which there may be thousands: without a journal.
+# There may be thousands of these, hence no journal.
 make_small_devices() { # N
     make_devices "$1" 1M -b 1024 -N 16 -m 0 -O ^has_journal
 }
 
-# selvold can be stopped and started again by the program $work/control.
+# Makes the program $work/control, too, which stops and starts selvold.
 start_service() {
+    need_programs dbus-daemon busctl
     mount -t tmpfs -o mode=755,nosuid,nodev tmpfs /run
     mkdir -p "$work/state" "$work/etc/selvol.conf.d" "$targets"
     cat >"$work/bus.conf" <<CONF
@@ -175,6 +176,9 @@ CONTROL
     chmod +x "$work/control"
 }
 
-show_logs() {
-    tail -n 5 "$work/daemon.log" "$work/worker.log" >&2
+# Makes the program $work/control for a selvold that systemd runs.
+write_unit_control() {
+    # shellcheck disable=SC2016 # for that shell
+    printf '#!/bin/sh\nexec systemctl "$1" selvold.service\n' >"$work/control"
+    chmod +x "$work/control"
 }

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What pictures are drawn with: SVG for pages that are light or dark, as the reader has it."""
+"""Draws pictures in SVG, whose colors follow the reader's choice of light or dark pages."""
 
 import math
 from xml.sax.saxutils import escape
 
-# Of lines and their names, each of them legible as a text.
+# Lines and their names have these colors, so each has to be legible as text.
 LIGHT = ["#0b62a4", "#c0392b", "#1f7a4a", "#8e44ad", "#8f5e00", "#5d6d7e", "#117a65", "#a04000"]
 DARK = ["#58a6ff", "#ff7b72", "#56d364", "#d2a8ff", "#e3b341", "#a5b4c4", "#39c5bb", "#ffa657"]
 
 
 def palette(paper, ink, faint, grid, colors):
-    """currentColor is the color of the class that an element has."""
+    """Returns CSS in which currentColor is the color of the element's class."""
     rules = {".paper": f"fill:{paper}", ".ink": f"fill:{ink};color:{ink}", ".faint": f"fill:{faint};color:{faint}", ".grid": f"color:{grid}"}
     rules |= {f".c{n}": f"color:{color}" for n, color in enumerate(colors)}
     return "".join(f"{name}{{{rule}}}" for name, rule in rules.items())
@@ -36,7 +36,7 @@ class Svg:
         self.out.append(f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="{what}" stroke="currentColor"{extra}/>')
 
     def curve(self, points, what):
-        """Points that follow each other; one alone is a dot."""
+        """Draws a line through the points; a single point becomes a dot."""
         if len(points) == 1:
             self.dot(*points[0], what, 1.5)
             return
@@ -59,7 +59,7 @@ class Svg:
 
 
 class Scale:
-    """Where a value is between two places of the picture, which are those of the lowest and the highest; it never leaves them."""
+    """Maps values from lowest to highest to places from start to end; others to the nearer end."""
 
     def __init__(self, lowest, highest, start, end, logarithmic=False):
         self.lowest, self.highest, self.start, self.end = lowest, highest, start, end
@@ -72,7 +72,7 @@ class Scale:
 
 
 def linear_marks(highest, most):
-    """From 0 to highest or beyond, in so many steps at most, each of 1, 2 or 5 times a power of ten."""
+    """Returns marks from 0 to highest or beyond, in at most so many steps of 1, 2 or 5 times a power of ten."""
     if highest <= 0:
         return [0, 1]
     power = 10 ** (math.floor(math.log10(highest)) - 1)
@@ -81,13 +81,13 @@ def linear_marks(highest, most):
 
 
 def decades(lowest, highest):
-    """The powers of ten around both, which are two at least."""
+    """Returns the powers of ten from lowest or below to highest or above, at least two."""
     first, last = math.floor(math.log10(lowest)), math.ceil(math.log10(highest))
     return [10 ** n for n in range(first, max(last, first + 1) + 1)]
 
 
 def seconds(value):
-    """With the unit that fits, and two digits. Marks of an axis need no zero."""
+    """Returns a text with two digits and the unit that fits."""
     for unit, size in (("s", 1), ("ms", 1e-3), ("µs", 1e-6)):
         if value >= size * 0.9995 or unit == "µs":
             number = value / size

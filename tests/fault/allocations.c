@@ -5,10 +5,10 @@
 #include "fail-allocation.h"
 #include "scenes.h"
 
-/* An allocation of selvold, selvol-worker or its child fails while they serve a request. Both must stay, record and kernel must
- * agree, what was acknowledged must hold, and the same request must work.
+/* An allocation of selvold, selvol-worker or its child fails while they serve a request. Both must go on,
+ * record and kernel must agree, the answers must be true, and the same request must work.
  *
- * With --full each allocation in turn; without it some that a seed draws. */
+ * With --full each allocation fails in turn, without it some that a seed draws. */
 
 typedef enum Subject { SUBJECT_DAEMON, SUBJECT_WORKER, SUBJECT_CHILD, SUBJECTS } Subject;
 static const char *const subject_names[SUBJECTS] = { "selvold", "selvol-worker", "a child" };
@@ -31,22 +31,12 @@ static void share(Allocations *a) {
         g_assert_true(g_setenv(FAIL_ALLOCATION_FILE, path, TRUE));
 }
 
-static pid_t find_subject(const Environment *e, Subject subject) {
-        switch (subject) {
-        case SUBJECT_DAEMON:
-                return e->daemon;
-        case SUBJECT_WORKER:
-                return e->worker;
-        default:
-                return find_child(e->worker, CHILDREN_SPARE);
-        }
-}
-
-/* Makes the request with the nth allocation failing; returns how many there were. */
+/* Makes the request while the nth allocation fails. *ret_count is the number of allocations. */
 static bool play(Allocations *a, const Scene *scene, Subject subject, unsigned n, unsigned *ret_count, Wrong *w) {
-        pid_t pid = 0;
+        const Environment *e = &a->run.environment;
+        pid_t pid = subject == SUBJECT_DAEMON ? e->daemon : e->worker;
 
-        if (!HOLDS_WITHIN(WAIT_SEC, (pid = find_subject(&a->run.environment, subject)) > 0))
+        if (subject == SUBJECT_CHILD && !HOLDS_WITHIN(WAIT_SEC, (pid = find_child(e->worker, CHILDREN_SPARE)) > 0))
                 return blame(w, scene->volume, scene->target, "%s is not there", subject_names[subject]);
         atomic_store(&a->shared->count, 0);
         atomic_store(&a->shared->fail_at, n);
@@ -60,8 +50,7 @@ static bool play(Allocations *a, const Scene *scene, Subject subject, unsigned n
 }
 
 static bool fail(Allocations *a, const Scene *scene, Subject subject, unsigned n, unsigned *ret_count, Wrong *w) {
-        if (play(a, scene, subject, n, ret_count, w) && scenes_check(&a->run.environment, w) &&
-            scene_do(a->run.client, scene, "the same request", w) && scene_undo(a->run.client, scene, w))
+        if (play(a, scene, subject, n, ret_count, w) && scene_recover(&a->run, scene, w))
                 return true;
         g_print("# %s: %s, allocation %u\n", scene->name, subject_names[subject], n);
         return false;
@@ -111,7 +100,6 @@ int main(int argc, char **argv) {
                           .option = "sample",
                           .about = "How many of each process and scene (3)",
                           .few = 3,
-                          .n_checks = 2,
                           .has_scenes = true },
                 .interrupt = run_scene,
                 .print_counts = print_counts,

@@ -9,8 +9,8 @@
 enum { SETTLE_SEC = WAIT_SEC, DEVICE_LENGTH = 16 };
 
 typedef struct Kernel {
-        int at[TARGETS];                     /* the volume that is mounted there */
-        char device[VOLUMES][DEVICE_LENGTH]; /* MAJOR:MINOR, "" if not mounted */
+        int at[TARGETS];                     /* the volume that is mounted at the target */
+        char device[VOLUMES][DEVICE_LENGTH]; /* MAJOR:MINOR, "" if the volume is not mounted */
         bool bystander;
 } Kernel;
 
@@ -30,9 +30,9 @@ static const char *name_of(const Environment *e, int volume) {
         return volume == NO_VOLUME ? "nothing" : e->volumes[volume].id;
 }
 
-/* ---- what the kernel has mounted ---- */
+/* ---- mounts of the kernel ---- */
 
-/* The file beneath a loop device; NULL if it is none. */
+/* Returns the image of a loop device, NULL if the device is no loop device. */
 static char *read_backing_file(const char *directory, const char *device) {
         g_autofree char *path = g_build_filename(directory, device, "loop/backing_file", NULL);
         char *text = NULL;
@@ -40,7 +40,6 @@ static char *read_backing_file(const char *directory, const char *device) {
         return g_file_get_contents(path, &text, NULL, NULL) ? g_strchomp(text) : NULL;
 }
 
-/* An image is known by its file, a tmpfs by its source. */
 static int find_volume(const Environment *e, const char *device, const char *source) {
         g_autofree char *file = read_backing_file("/sys/dev/block", device);
 
@@ -67,12 +66,12 @@ static bool take_mount(const Environment *e, const char *path, const char *devic
         return true;
 }
 
-/* ID PARENT MAJOR:MINOR ROOT PATH OPTIONS [FIELDS] - TYPE SOURCE OPTIONS; see proc_pid_mountinfo(5) */
+/* A line: ID PARENT MAJOR:MINOR ROOT PATH OPTIONS [FIELDS] - TYPE SOURCE OPTIONS (proc_pid_mountinfo(5)). */
 static bool read_mount(const Environment *e, const char *line, Kernel *k, Wrong *w) {
         g_auto(GStrv) fields = g_strsplit(line, " ", -1);
         char **rest = fields;
 
-        /* Its own directories for stages included. */
+        /* The prefix has the targets of the test, and the directories in which selvol-worker stages. */
         if (g_strv_length(fields) < 10 || !g_str_has_prefix(fields[4], "/run/selvol"))
                 return true;
         if (g_str_equal(fields[4], e->bystander))
@@ -116,23 +115,16 @@ static bool check_loops(const Environment *e, const Kernel *k, Wrong *w) {
         return true;
 }
 
-/* ---- what selvold records ---- */
+/* ---- records of selvold ---- */
 
-/* A holder is (sssbbtuu), or a dictionary. */
 static bool take_holder(const Environment *e, int volume, GVariant *holder, Records *r, Wrong *w) {
         const char *path = "", *state = "";
         uint32_t gid = NO_GID;
         int target;
 
-        if (g_variant_is_of_type(holder, G_VARIANT_TYPE_VARDICT)) {
-                (void) g_variant_lookup(holder, "Target", "&s", &path);
-                (void) g_variant_lookup(holder, "State", "&s", &state);
-                (void) g_variant_lookup(holder, "FSGroup", "u", &gid);
-        } else {
-                g_variant_get_child(holder, 1, "&s", &path);
-                g_variant_get_child(holder, 2, "&s", &state);
-                g_variant_get_child(holder, 6, "u", &gid);
-        }
+        (void) g_variant_lookup(holder, "Target", "&s", &path);
+        (void) g_variant_lookup(holder, "State", "&s", &state);
+        (void) g_variant_lookup(holder, "FSGroup", "u", &gid);
         target = environment_find_target(e, path);
         if (target == NO_TARGET || r->at[target] != NO_VOLUME)
                 return blame(w, volume, target, "one holder too many is listed, at %s", path);
@@ -143,7 +135,7 @@ static bool take_holder(const Environment *e, int volume, GVariant *holder, Reco
         return true;
 }
 
-/* The group on disk is the property DiskGroup, or FSGroup if there is no such. */
+/* The group on disk is the property DiskGroup, or FSGroup if the volume has no DiskGroup. */
 static bool take_volume(const Environment *e, GVariant *properties, Records *r, Wrong *w) {
         g_autoptr(GVariant) holders = g_variant_lookup_value(properties, "Holders", NULL);
         const char *id = "", *state = "";
@@ -192,7 +184,7 @@ bool read_records(const Environment *e, Records *r, Wrong *w) {
         return true;
 }
 
-/* ---- both, and what was acknowledged ---- */
+/* ---- mounts, records and answers ---- */
 
 static bool compare(const Environment *e, const Kernel *k, const Records *r, Wrong *w) {
         for (int i = 0; i < TARGETS; i++)
@@ -202,7 +194,7 @@ static bool compare(const Environment *e, const Kernel *k, const Records *r, Wro
         return true;
 }
 
-/* One child of the worker remains: it watches the mount table. */
+/* One child of the worker remains, which watches the mount table. */
 static bool has_settled(const Environment *e, Kernel *k, Records *r, Wrong *w) {
         if (count_children(e->worker, CHILDREN_SERVING) != 1)
                 return blame(w, NO_VOLUME, NO_TARGET,
@@ -223,7 +215,7 @@ static bool check_acknowledged(const Environment *e, const Kernel *k, Wrong *w) 
 static uint32_t seen_gid;
 static bool seen_any;
 
-/* Stops at the second group. */
+/* Stops the walk at the second group. */
 static int look(const char *path, const struct stat *st, int type, struct FTW *ftw) {
         if (seen_any && st->st_gid != seen_gid)
                 return 1;
@@ -232,7 +224,7 @@ static int look(const char *path, const struct stat *st, int type, struct FTW *f
         return 0;
 }
 
-/* The group that all files have, NO_GID if there are several. */
+/* Returns the group that all files have, NO_GID if they have several groups. */
 static uint32_t read_gid(const char *path) {
         int r;
 
@@ -255,8 +247,8 @@ static bool check_shown_gids(const Environment *e, const Records *r, Wrong *w) {
         return true;
 }
 
-/* Not through selvol's mounts, which may be idmapped. Not read-only either: a mount that was killed may have left a journal
- * that has to be written. */
+/* Mounts the volume once more, as selvol's mounts may be idmapped. The mount is not read-only, as the kernel
+ * may have to replay a journal after a kill. */
 static uint32_t read_disk_gid(const Environment *e, const TestVolume *v, const char *device) {
         uint32_t gid;
 
@@ -283,13 +275,24 @@ static bool check_disk_gid(int volume, uint32_t gid, uint32_t complete_gid, Wron
         return true;
 }
 
+bool check_sound(const Environment *e, Wrong *w) {
+        g_autofree char *log = file_read(e->log);
+        const char *complaint = strstr(log, "Sanitizer") || strstr(log, "runtime error:")
+                                        ? "a sanitizer has found something"
+                                : program_get_end(e->daemon) >= 0 ? "selvold has ended by itself"
+                                : program_get_end(e->worker) >= 0 ? "selvol-worker has ended by itself"
+                                                                  : NULL;
+
+        return !complaint || blame(w, NO_VOLUME, NO_TARGET, "%s", complaint);
+}
+
 bool check_all(const Environment *e, Wrong *w) {
         uint32_t gids[VOLUMES] = { 0 };
         Records records = { 0 };
         Kernel kernel;
 
-        if (!HOLDS_WITHIN(SETTLE_SEC, has_settled(e, &kernel, &records, w)) || !check_acknowledged(e, &kernel, w) ||
-            !check_shown_gids(e, &records, w))
+        if (!check_sound(e, w) || !HOLDS_WITHIN(SETTLE_SEC, has_settled(e, &kernel, &records, w)) ||
+            !check_acknowledged(e, &kernel, w) || !check_shown_gids(e, &records, w))
                 return false;
         for (int i = 0; i < VOLUMES; i++) {
                 if (!e->volumes[i].image)

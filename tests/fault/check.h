@@ -8,18 +8,21 @@ typedef struct Wrong {
         int volume, target;
 } Wrong;
 
-/* What selvold records. */
+/* The records of selvold. */
 typedef struct Records {
-        int at[TARGETS];                /* the volume that is held there */
-        uint32_t shown_gid[TARGETS];    /* that the files have to the holder, NO_GID if it was given none */
-        uint32_t complete_gid[VOLUMES]; /* that all files are said to have on disk, NO_GID if that isn't known */
+        int at[TARGETS];                /* the volume of the holder at the target */
+        uint32_t shown_gid[TARGETS];    /* the group that the holder sees, NO_GID if it has asked for none */
+        uint32_t complete_gid[VOLUMES]; /* group of all files on disk; NO_GID: selvold knows none */
 } Records;
 
 bool read_records(const Environment *e, Records *r, Wrong *w);
 
-/* Fills what is wrong, and returns false. */
+/* Sets *w, and returns false. */
 bool blame(Wrong *w, int volume, int target, const char *format, ...) G_GNUC_PRINTF(4, 5);
 
-/* Compares what selvold records, what the kernel has mounted, and what was acknowledged, when no call is under way. Gives the
- * service a moment to come to rest. What is seen becomes the model's start. */
+/* Checks that both processes run and have not complained. */
+bool check_sound(const Environment *e, Wrong *w);
+/* The same, waits until no process works any more, and compares the records of selvold, the mounts of the
+ * kernel and the answers. No call may be under way. The model starts over from the mounts and groups that
+ * this has seen. */
 bool check_all(const Environment *e, Wrong *w);

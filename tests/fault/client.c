@@ -3,7 +3,7 @@
 
 #include "client.h"
 
-/* An answer may take JobTimeoutSec= for each of the clients before this one, and some more. */
+/* An answer may take more than JobTimeoutSec= for each of the clients in line before this one. */
 enum { ANSWER_MSEC = 90 * 1000, PAUSE_MSEC = 3, SERIES_MAX = 5 };
 
 #define ERROR_PREFIX "org.selvol1.Error."
@@ -37,31 +37,29 @@ static void finish(Client *c, Outcome outcome, char *answer) {
         c->pause = g_timeout_add((guint) g_rand_int_range(c->rand, 0, PAUSE_MSEC), on_pause_end, c);
 }
 
-/* started: an earlier answer said that the operation had begun. */
+/* If started, an earlier answer has said that the operation had begun. */
 static Outcome judge_error(const char *name, bool started) {
-        static const char *const refusals[] = {
-                "Busy",
-                "Incompatible",
-                "ContextConflict",
-                "GroupConflict",
-                "InvalidVolume",
-                "InvalidTarget",
-                "NoSuchVolume",
-                "InvalidOption",
-                "NotSupported",
-                "LimitReached",
-                NULL,
-        };
+        static const char *const refusals[] = { "Busy",
+                                                "Incompatible",
+                                                "ContextConflict",
+                                                "GroupConflict",
+                                                "InvalidVolume",
+                                                "InvalidTarget",
+                                                "NoSuchVolume",
+                                                "InvalidOption",
+                                                "NotSupported",
+                                                "LimitReached",
+                                                NULL };
 
         if (g_str_has_prefix(name, ERROR_PREFIX))
                 return !started && g_strv_contains(refusals, name + strlen(ERROR_PREFIX)) ? OUTCOME_REFUSED
                                                                                           : OUTCOME_UNCERTAIN;
-        /* There was no selvold. */
+        /* The bus answers with ServiceUnknown while no selvold runs. */
         return g_str_equal(name, "org.freedesktop.DBus.Error.ServiceUnknown") && !started ? OUTCOME_REFUSED
                                                                                           : OUTCOME_LOST;
 }
 
-/* Returns the body of the reply. Without one it finishes the operation and returns NULL. */
+/* Returns the body of the reply. If the call has failed, this finishes the operation and returns NULL. */
 static GVariant *take_reply(Client *c, GAsyncResult *result, bool started, GDBusMessage **ret_reply) {
         g_autoptr(GError) error = NULL;
         g_autofree char *name = NULL;
@@ -83,7 +81,7 @@ static void acknowledge(Client *c, GVariant *result) {
 
         (void) g_variant_lookup(result, "Unmounted", "b", &unmounted);
         o->idle = !unmounted;
-        /* Not the one that was asked for if that is what the only mount shows. */
+        /* The group on disk may differ from that of the call if the only mount shows the latter. */
         (void) g_variant_lookup(result, "DiskGroup", "u", &o->disk_gid);
         if (o->disk_gid == NO_GID && o->kind == KIND_OWNERSHIP)
                 o->disk_gid = o->gid;
@@ -114,7 +112,7 @@ static void on_waited(GObject *source, GAsyncResult *result, gpointer userdata) 
                 finish(userdata, OUTCOME_UNCERTAIN, g_variant_print(body, FALSE));
 }
 
-/* The last value is the result, or the job to wait for. */
+/* The last value of a reply is the result, or the path of a job. */
 static void on_answered(GObject *source, GAsyncResult *result, gpointer userdata) {
         g_autoptr(GDBusMessage) reply = NULL;
         GVariant *body = take_reply(userdata, result, false, &reply);
@@ -123,7 +121,7 @@ static void on_answered(GObject *source, GAsyncResult *result, gpointer userdata
         if (!body)
                 return;
         last = g_variant_get_child_value(body, g_variant_n_children(body) - 1);
-        /* From this selvold, as the next one counts its jobs anew. */
+        /* The call goes to the unique name of this selvold, as the next selvold counts its jobs anew. */
         if (g_variant_is_of_type(last, G_VARIANT_TYPE_OBJECT_PATH))
                 send(userdata, g_dbus_message_get_sender(reply), g_variant_get_string(last, NULL), "org.selvol1.Job",
                      "Wait", g_variant_new("()"), on_waited);
@@ -138,7 +136,7 @@ static void call(Client *c, const char *method, GVariant *arguments) {
         send(c, "org.selvol1", "/org/selvol1", "org.selvol1.Manager", method, arguments, on_answered);
 }
 
-/* options: an a{sv} as text, or NULL */
+/* options is an a{sv} as text, or NULL. */
 static void call_mount(Client *c, int volume, int target, uint32_t gid, const char *options) {
         const TestVolume *v = &c->environment->volumes[volume];
         GVariantBuilder b = G_VARIANT_BUILDER_INIT(G_VARIANT_TYPE_VARDICT);
@@ -155,14 +153,7 @@ static void call_mount(Client *c, int volume, int target, uint32_t gid, const ch
         call(c, "MountVolume", g_variant_new("(sssa{sv})", v->id, v->source, c->environment->targets[target], &b));
 }
 
-static void call_unmount(Client *c, int volume, int target) {
-        c->running = model_begin(KIND_UNMOUNT, c->number, volume, target);
-        call(c, "UnmountVolume",
-             g_variant_new("(ssa{sv})", volume == ANY_VOLUME ? "" : c->environment->volumes[volume].id,
-                           c->environment->targets[target], NULL));
-}
-
-/* options: an a{sv} as text */
+/* options is an a{sv} as text. */
 static void call_ownership(Client *c, int volume, uint32_t gid, const char *options) {
         c->running = model_begin(KIND_OWNERSHIP, c->number, volume, NO_TARGET);
         c->running->gid = gid;
@@ -176,7 +167,10 @@ const Operation *client_mount(Client *c, int volume, int target, uint32_t gid) {
 }
 
 const Operation *client_unmount(Client *c, int volume, int target) {
-        call_unmount(c, volume, target);
+        c->running = model_begin(KIND_UNMOUNT, c->number, volume, target);
+        call(c, "UnmountVolume",
+             g_variant_new("(ssa{sv})", volume == ANY_VOLUME ? "" : c->environment->volumes[volume].id,
+                           c->environment->targets[target], NULL));
         return c->running;
 }
 
@@ -218,7 +212,7 @@ static void draw_ownership(Client *c, int volume) {
         call_ownership(c, volume, draw_gid(c), draw(c, options, G_N_ELEMENTS(options)));
 }
 
-/* Most often a target has the same volume, so that mounts and unmounts meet. */
+/* A target has the same volume in most calls, so that mounts and unmounts meet. */
 static int draw_volume(Client *c, int target, int others) {
         return one_in(c, others) ? g_rand_int_range(c->rand, 0, VOLUMES) : target % VOLUMES;
 }
@@ -234,9 +228,9 @@ static void start_next(Client *c) {
         if (kind < 8)
                 draw_mount(c, draw_volume(c, target, 12), target);
         else if (kind < 15)
-                call_unmount(c, draw_volume(c, target, 3), target);
+                (void) client_unmount(c, draw_volume(c, target, 3), target);
         else if (kind < 16)
-                call_unmount(c, ANY_VOLUME, target);
+                (void) client_unmount(c, ANY_VOLUME, target);
         else
                 draw_ownership(c, g_rand_int_range(c->rand, 0, VOLUMES));
 }

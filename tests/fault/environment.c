@@ -46,7 +46,7 @@ static void make_volumes(Environment *e) {
         }
 }
 
-/* On a disk, where a commit takes its time; nothing is left there when the namespace is gone. */
+/* The state is on a disk, where a commit takes time. The kernel frees the image with the namespace. */
 static void make_state(void) {
         g_autofree char *image = NULL;
         int fd = g_file_open_tmp("selvol-fault-XXXXXX", &image, NULL);
@@ -90,24 +90,22 @@ void environment_lose_state(void) {
 
 /* ---- processes ---- */
 
-/* Lingers where an interruption matters most: what is mounted has not been answered, what was answered may not be written.
- * The program keeps its pid (-D). */
-static const char *const slowly[] = {
-        "strace",
-        "-D",
-        "-f",
-        "-qq",
-        "--seccomp-bpf",
-        "-o",
-        "/dev/null",
-        "-e",
-        "trace=move_mount,umount2,fsetxattr,pwrite64",
-        "-e",
-        "inject=move_mount,umount2,fsetxattr:delay_exit=10000",
-        "-e",
-        "inject=pwrite64:delay_enter=2000",
-        NULL,
-};
+/* strace delays the system calls after which an interruption matters most: a mount before its answer, and an
+ * answer before its record. The program keeps its pid (-D). */
+static const char *const slowly[] = { "strace",
+                                      "-D",
+                                      "-f",
+                                      "-qq",
+                                      "--seccomp-bpf",
+                                      "-o",
+                                      "/dev/null",
+                                      "-e",
+                                      "trace=move_mount,umount2,fsetxattr,pwrite64",
+                                      "-e",
+                                      "inject=move_mount,umount2,fsetxattr:delay_exit=10000",
+                                      "-e",
+                                      "inject=pwrite64:delay_enter=2000",
+                                      NULL };
 
 static Launch how_to_launch(const Environment *e, int inherited) {
         return (Launch){
@@ -136,7 +134,7 @@ void environment_start(Environment *e) {
         g_autofree char *bus = NULL, *address = NULL, *roots = NULL, *file = NULL;
         Launch how;
 
-        /* The name is this test's own, as /sys shows the files of all loop devices of the machine. */
+        /* The name has the pid, as /sys shows the images of all loop devices of the machine. */
         e->directory = path_printf("/run/selvol-fault-%i", (int) getpid());
         e->log = path_printf("%s/log", e->directory);
         e->service = (Service){ .state = STATE_DIRECTORY,
@@ -155,7 +153,7 @@ void environment_start(Environment *e) {
         address = path_printf("unix:path=%s", bus);
         g_setenv("DBUS_SYSTEM_BUS_ADDRESS", address, TRUE);
         g_unsetenv("NOTIFY_SOCKET");
-        /* LeakSanitizer can't work on a process that is traced. */
+        /* LeakSanitizer fails in a process that is traced. */
         g_setenv("ASAN_OPTIONS", "detect_leaks=0", TRUE);
         how = how_to_launch(e, 0);
         e->bus = bus_start(&how, bus);
@@ -168,7 +166,7 @@ static void stop(GPid *pid) {
         *pid = 0;
 }
 
-/* The rest goes with the last process of the namespace. */
+/* The kernel unmounts everything else with the namespace. */
 void environment_stop(Environment *e) {
         stop(&e->daemon);
         stop(&e->worker);
@@ -178,7 +176,7 @@ void environment_stop(Environment *e) {
 
 /* ---- kills ---- */
 
-/* Its pid is looked up again once it is held: it may have become another process's. */
+/* Looks the pid up once more after the pidfd is open, as another process may have got the pid before. */
 int environment_pick_child(const Environment *e, GRand *rand) {
         bool with_spare = g_rand_int_range(rand, 0, 8) == 0;
         g_auto(GStrv) children = list_children(e->worker, with_spare ? CHILDREN_ALL : CHILDREN_SERVING), again = NULL;
@@ -195,18 +193,14 @@ int environment_pick_child(const Environment *e, GRand *rand) {
         return -1;
 }
 
-/* A number of /proc/PID/status. */
 static int read_status(const char *pid, const char *field) {
-        g_autofree char *path = g_build_filename("/proc", pid, "status", NULL), *text = NULL;
-        const char *line;
+        g_autofree char *path = g_build_filename("/proc", pid, "status", NULL), *text = file_read(path);
+        const char *line = strstr(text, field);
 
-        if (!g_file_get_contents(path, &text, NULL, NULL))
-                return 0;
-        line = strstr(text, field);
         return line ? atoi(line + strlen(field)) : 0;
 }
 
-/* strace 6.1 forgets to let a process go on that is forked while its parent is killed. */
+/* strace 6.1 never continues a process that is forked while its parent is killed. */
 static void kill_tracers_of_orphans(void) {
         g_autoptr(GDir) dir = g_dir_open("/proc", 0, NULL);
         g_autofree char *own = g_file_read_link("/proc/self/ns/mnt", NULL);
@@ -241,7 +235,7 @@ bool environment_kill(Environment *e, Victim v, int child) {
                 return child >= 0 && pidfd_send_signal(child, SIGKILL, NULL, 0) >= 0;
         stop(v == VICTIM_DAEMON ? &e->daemon : &e->worker);
         if (v == VICTIM_WORKER) {
-                /* Just forked, it may stand still before it has asked the kernel to end with its parent. */
+                /* A child that was frozen right after fork(2) has not yet asked to end with its parent. */
                 if (child >= 0)
                         (void) pidfd_send_signal(child, SIGCONT, NULL, 0);
                 wait_for_children(e);
@@ -255,14 +249,4 @@ void environment_restart(Environment *e, Victim v, bool slow) {
                 start_daemon(e);
         if (v == VICTIM_WORKER)
                 start_worker(e);
-}
-
-bool environment_is_sound(const Environment *e, const char **ret) {
-        g_autofree char *log = file_read(e->log);
-
-        *ret = strstr(log, "Sanitizer") || strstr(log, "runtime error:") ? "a sanitizer has found something"
-               : program_get_end(e->daemon) >= 0                         ? "selvold has ended by itself"
-               : program_get_end(e->worker) >= 0                         ? "selvol-worker has ended by itself"
-                                                                         : NULL;
-        return !*ret;
 }

@@ -8,44 +8,42 @@
 #include "support/service.h"
 #include "support/wait.h"
 
-/* Volumes, a bus, selvold and selvol-worker, in a mount namespace of the test's own: whatever happens to the test, the
- * processes end with it, the namespace with them, and the loop devices with the namespace. */
+/* The environment has volumes, a bus, selvold and selvol-worker, in a mount namespace of the test's own. The
+ * processes end with the test, whatever happens to it, the namespace with the processes, and the loop devices
+ * with the namespace. */
 
 typedef struct TestVolume {
         char *id, *source;
         const char *fs_type;
-        bool image; /* or else a tmpfs */
+        bool image; /* false: a tmpfs */
 } TestVolume;
 
 typedef struct Environment {
-        char *directory, *log; /* all of it, but for selvold's state */
+        char *directory, *log; /* the directory has everything but the state of selvold */
         Service service;
-        char *bystander, *peek;
+        char *bystander, *peek; /* a mount that selvol must not touch; a place for more mounts */
         char *targets[TARGETS];
         TestVolume volumes[VOLUMES];
         GDBusConnection *bus;
         GPid worker, daemon;
         const char *preload[2]; /* "LD_PRELOAD=..." for both, or NULL */
-        bool slow;              /* how selvold or the worker is started next */
-        int worker_end;         /* is at its end when the worker and all its children are gone */
+        bool slow;              /* strace delays the process that is started next */
+        int worker_end;         /* a pipe that ends when the worker and all its children are gone */
 } Environment;
 
-/* What can be killed. */
 typedef enum Victim { VICTIM_DAEMON, VICTIM_WORKER, VICTIM_CHILD, VICTIMS } Victim;
 extern const char *const victim_names[VICTIMS];
 
 void environment_start(Environment *e);
 void environment_stop(Environment *e);
 
-/* NO_TARGET if the path is none. */
+/* Returns NO_TARGET if the path is no target. */
 int environment_find_target(const Environment *e, const char *path);
-/* A child of the worker, rather the youngest one, as a pidfd; -1 if there is none. */
+/* Returns a pidfd of a child of the worker, mostly of the youngest one; -1 if the worker has none. */
 int environment_pick_child(const Environment *e, GRand *rand);
 /* Returns whether the victim was there. */
 bool environment_kill(Environment *e, Victim v, int child);
-/* Starts what was killed; slow: it is delayed at certain system calls. */
+/* Starts the victim again. If slow, strace delays some of its system calls. */
 void environment_restart(Environment *e, Victim v, bool slow);
-/* Removes the state of a selvold that does not run. */
+/* Removes the state. selvold must not run. */
 void environment_lose_state(void);
-/* Whether selvold and the worker run and have not complained; if not, *ret says what it is. */
-bool environment_is_sound(const Environment *e, const char **ret);

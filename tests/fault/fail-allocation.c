@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Preloaded into selvold and selvol-worker: one allocation of one process fails, whoever asks for it, libraries too. What else
- * allocates in the C library calls these. */
+/* This library is preloaded into selvold and selvol-worker. One allocation of one process fails, also one
+ * that a library makes. The other functions of the C library that allocate call these three. */
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -37,7 +37,7 @@ static bool fails(void) {
         return true;
 }
 
-/* What is found once is kept. */
+/* dlsym(3) is called only once for each function. */
 #define NEXT(name)                                                         \
         ({                                                                 \
                 static __typeof__(&name) next;                             \

@@ -3,11 +3,11 @@
 
 #include <stdatomic.h>
 
-/* What test-allocations and the library that it preloads share: the file that this names. */
+/* This environment variable names the file that test-allocations shares with its preloaded library. */
 #define FAIL_ALLOCATION_FILE "SELVOL_TEST_FAIL_ALLOCATION"
 
 typedef struct FailAllocation {
-        atomic_int pid;      /* whose allocations are counted; 0: nobody's */
-        atomic_uint count;   /* of them so far */
-        atomic_uint fail_at; /* the one with this number fails, from 0 on */
+        atomic_int pid;      /* the process whose allocations are counted; 0: none */
+        atomic_uint count;   /* the number of allocations so far */
+        atomic_uint fail_at; /* the number of the allocation that fails, from 0 on */
 } FailAllocation;

@@ -7,17 +7,16 @@
 
 #include "run.h"
 
-/* selvold, selvol-worker and its children are killed at any moment of a stream of operations. What was acknowledged must
- * hold, record and kernel must agree, and nothing may be left over.
+/* selvold, selvol-worker and its children are killed at any moment of a stream of operations. The answers
+ * must be true, record and kernel must agree, and nothing may be left over.
  *
- * A seed decides on the calls and the kills, but not on how they meet in time: to see a failure again a run may have to
- * be repeated. */
+ * A seed decides on the calls and the kills, but not on their timing, so a failure may need several runs. */
 
 enum {
         CLIENTS = 4,
         KILLS = 40,
         FULL_KILLS = 10000,
-        MORE = 10, /* times as many at most, until enough of them hit something */
+        MORE = 10, /* at most so many times as many kills, until enough have hit a process */
         DELAY_USEC = 150000,
         FREEZE_USEC = 120000,
         DOWN_USEC = 30000,
@@ -27,11 +26,11 @@ enum {
 typedef struct Fault {
         Run run;
         Client *clients[CLIENTS];
-        int mountinfo; /* can be polled */
+        int mountinfo; /* poll(2) tells of changes */
         int n_killed[VICTIMS], n_kills, n_frozen;
 } Fault;
 
-/* Short times are drawn more often than long ones. */
+/* Draws short times more often than long ones. */
 static void pause_up_to(Fault *f, int usec) {
         pause_usec((int64_t) (usec * g_rand_double(f->run.rand) * g_rand_double(f->run.rand)));
 }
@@ -42,8 +41,7 @@ static bool mounts_have_changed(const Fault *f) {
         return poll(&p, 1, 0) > 0;
 }
 
-/* At any time, or at once when something was mounted or unmounted, or answered: most of what must not be interrupted is
- * near. */
+/* Returns after some time, or at a mount, an unmount or an answer, where a kill most likely does harm. */
 static void wait_for_moment(Fault *f) {
         enum { MOMENT_TIME, MOMENT_MOUNT, MOMENT_ANSWER, MOMENTS } moment = g_rand_int_range(f->run.rand, 0, MOMENTS);
         unsigned n = model_count_answers();
@@ -59,7 +57,7 @@ static void wait_for_moment(Fault *f) {
         }
 }
 
-/* Kills and starts again. In a third of the cases a child, which may be the victim, stands still for a while before. */
+/* Kills a process and starts it again. In a third of the cases it stops a child before. */
 static void strike(Fault *f) {
         static const Victim victims[] = { VICTIM_DAEMON, VICTIM_WORKER, VICTIM_CHILD, VICTIM_CHILD };
         Victim v = victims[g_rand_int_range(f->run.rand, 0, G_N_ELEMENTS(victims))];
@@ -101,10 +99,8 @@ static bool check_answers(const Fault *f, Wrong *w) {
         return true;
 }
 
-/* Now and then what is killed has not recovered from the last kill. */
+/* A round may have several kills, so that some hit a process that has not recovered from the kill before. */
 static bool run_round(Fault *f, Wrong *w) {
-        const char *complaint;
-
         for (int i = 0; i < CLIENTS; i++)
                 client_start(f->clients[i], g_rand_int(f->run.rand));
         do
@@ -112,12 +108,10 @@ static bool run_round(Fault *f, Wrong *w) {
         while (g_rand_int_range(f->run.rand, 0, 4) == 0);
         if (!HOLDS_WITHIN(ROUND_SEC, clients_are_idle(f)))
                 return blame(w, NO_VOLUME, NO_TARGET, "the clients don't come to an end");
-        if (!environment_is_sound(&f->run.environment, &complaint))
-                return blame(w, NO_VOLUME, NO_TARGET, "%s", complaint);
-        return check_answers(f, w) && check_all(&f->run.environment, w);
+        return check_sound(&f->run.environment, w) && check_answers(f, w) && check_all(&f->run.environment, w);
 }
 
-/* Where nothing was done, nothing wrong is found. */
+/* A run has to do enough of everything, as it would find no fault otherwise. */
 static bool is_mixed(const Fault *f) {
         for (Victim v = 0; v < VICTIMS; v++)
                 if (f->n_killed[v] < f->run.amount / 20)
@@ -128,7 +122,7 @@ static bool is_mixed(const Fault *f) {
         return true;
 }
 
-/* On a machine that is busy few operations come to their end between two kills. */
+/* Few operations end between two kills if the machine is busy. */
 static bool goes_on(const Fault *f) {
         return f->n_kills < f->run.amount ||
                (f->run.amount >= KILLS && !is_mixed(f) && f->n_kills < MORE * f->run.amount);
@@ -156,8 +150,7 @@ int main(int argc, char **argv) {
                                       .option = "kills",
                                       .about = "How many there are (40)",
                                       .few = KILLS,
-                                      .all = FULL_KILLS,
-                                      .n_checks = 2 };
+                                      .all = FULL_KILLS };
         static Fault f;
         g_autofree char *what = NULL;
         const char *why_skipped;

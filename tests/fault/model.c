@@ -6,14 +6,14 @@ enum { HISTORY_LENGTH = 80 };
 static const char *const kind_names[KINDS] = { "mount", "unmount", "ownership" };
 static const char *const outcome_names[OUTCOMES] = { "running", "done", "refused", "uncertain", "lost" };
 
-/* A note is an entry without an operation. */
+/* An entry with a note has no operation. */
 typedef struct Entry {
         Operation operation;
         const char *note;
 } Entry;
 
 static GPtrArray *history;
-static unsigned first; /* index of the first entry since the last check */
+static unsigned first; /* the index of the first entry since the last check */
 static int64_t now;
 static unsigned counts[KINDS][OUTCOMES];
 
@@ -70,7 +70,7 @@ void model_start_empty(void) {
         model_start_over(at, gids);
 }
 
-/* NULL for a note, and for an operation that was refused. */
+/* Returns NULL for a note, and for an operation that selvold has refused. */
 static const Operation *get(unsigned i) {
         const Entry *e = g_ptr_array_index(history, i);
 
@@ -83,7 +83,7 @@ static bool is_of(const Operation *o, int volume) {
         return o->volume == volume || o->volume == ANY_VOLUME;
 }
 
-/* Whether such an operation may have been carried out after that time. */
+/* Tells whether selvold may have done such an operation after that time. */
 static bool may_follow(Kind kind, int target, int volume, int64_t time) {
         for (unsigned i = first; i < history->len; i++) {
                 const Operation *o = get(i);
@@ -94,8 +94,8 @@ static bool may_follow(Kind kind, int target, int volume, int64_t time) {
         return false;
 }
 
-/* What was acknowledged and is not the case any more must have been undone since. A target takes one mount, so another
- * volume was unmounted first. */
+/* A later operation must have undone an acknowledged one whose effect is gone. A target takes one mount, so a
+ * mount of another volume comes after an unmount. */
 static bool is_compatible(const Operation *o, int target, int volume) {
         bool same = is_of(o, volume),
              mounted_since = volume == NO_VOLUME || may_follow(KIND_MOUNT, target, volume, o->begin);
@@ -128,7 +128,7 @@ static bool tells_gid(const Operation *o) {
         return o->outcome == OUTCOME_ACKNOWLEDGED && o->disk_gid != NO_GID;
 }
 
-/* Whether one that tells began when this one had ended. */
+/* Tells whether an operation that tells the group has begun after the end of this one. */
 static bool is_superseded(const Operation *o) {
         for (unsigned i = first; i < history->len; i++) {
                 const Operation *later = get(i);

@@ -35,7 +35,7 @@ void run_begin(Run *r, const RunSpec *spec, int argc, char **argv) {
         parse_arguments(r, spec, argc, argv);
         if (!namespace_enter())
                 exit(EXIT_SKIPPED);
-        g_print("1..%i\n# to repeat: meson test -C %s %s --test-args='--seed %i --%s %i'\n", spec->n_checks,
+        g_print("1..2\n# to repeat: meson test -C %s %s --test-args='--seed %i --%s %i'\n",
                 spec->directory ?: "build-asan", spec->name, r->seed, spec->option, r->amount);
         r->rand = g_rand_new_with_seed((uint32_t) r->seed);
         environment_start(&r->environment);

@@ -4,30 +4,29 @@
 #include "check.h"
 #include "client.h"
 
-/* One run of a program of this ring: what a seed decides on, and how much of it there is. */
+/* Each program of this ring makes one run with two checks. A seed and an amount decide what happens. */
 
 typedef struct RunSpec {
         const char *name;           /* of meson's test */
-        const char *directory;      /* in which it is built; NULL: build-asan */
-        const char *option, *about; /* how much there is, for example "kills" */
-        int few, all;               /* without it, and with --full; all 0: --full is the program's business */
-        int n_checks;
-        bool has_scenes; /* so that --scene names the only one to interrupt */
+        const char *directory;      /* the build directory; NULL: build-asan */
+        const char *option, *about; /* the option for the amount, for example "kills" */
+        int few, all;               /* amount by default, and with --full (0: --full sets none) */
+        bool has_scenes;            /* the program takes --scene, which names the only scene to interrupt */
 } RunSpec;
 
 typedef struct Run {
         Environment environment;
-        Client *client; /* the first of all */
+        Client *client; /* the first client */
         GRand *rand;
-        int seed, amount, only; /* only: a scene; negative: all */
+        int seed, amount, only; /* only is the scene of --scene, or negative */
         gboolean full;
 } Run;
 
-/* The beginning and the end of main(). Exits if there is nothing to run. */
+/* main() begins with this, which exits if the machine can't run the tests. */
 void run_begin(Run *r, const RunSpec *spec, int argc, char **argv);
-/* The exit status */
+/* main() ends with this. Returns the exit status. */
 int run_end(Run *r, bool ok);
 
-/* A line of TAP; returns whether it is ok. */
+/* Prints a line of TAP. Returns ok. */
 bool run_report(bool ok, int number, const char *what);
 void run_print_wrong(const Run *r, const Wrong *w);

@@ -42,22 +42,20 @@ bool scene_undo(Client *c, const Scene *scene, Wrong *w) {
         return scene_do(c, &before, "to undo it", w);
 }
 
-bool scenes_check(const Environment *e, Wrong *w) {
-        const char *complaint;
-
-        if (!environment_is_sound(e, &complaint))
-                return blame(w, NO_VOLUME, NO_TARGET, "%s", complaint);
-        return check_all(e, w);
+bool scene_recover(const Run *r, const Scene *scene, Wrong *w) {
+        return check_all(&r->environment, w) && scene_do(r->client, scene, "the same request", w) &&
+               scene_undo(r->client, scene, w);
 }
 
-static bool scenes_run(const Run *r, Interrupt interrupt, void *userdata, Wrong *w) {
+static bool scenes_run(const Run *r, bool (*interrupt)(void *userdata, const Scene *scene, Wrong *w), void *userdata,
+                       Wrong *w) {
         model_start_empty();
         for (int i = 0; i < SCENES; i++) {
                 bool interrupted = r->only < 0 || i == r->only;
 
                 if ((interrupted && !interrupt(userdata, &scenes[i], w)) ||
                     !scene_do(r->client, &scenes[i], "the request", w) ||
-                    (interrupted && !scenes_check(&r->environment, w)))
+                    (interrupted && !check_all(&r->environment, w)))
                         return false;
         }
         return true;

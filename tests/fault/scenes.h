@@ -3,7 +3,8 @@
 
 #include "run.h"
 
-/* Requests that are interrupted in every way. Each begins where the one before has ended, and can be undone, to be made again. */
+/* A scene is a request that is interrupted in every way. Each scene begins where the one before has ended. A
+ * request can be undone, so that it can be made again. */
 
 typedef struct Scene {
         const char *name;
@@ -15,24 +16,21 @@ typedef struct Scene {
 enum { SCENES = 7, SCENE_ANSWER_SEC = 60 };
 extern const Scene scenes[SCENES];
 
-typedef bool (*Interrupt)(void *userdata, const Scene *scene, Wrong *w);
-
 typedef struct SceneTest {
-        RunSpec spec; /* with has_scenes, and two checks */
-        Interrupt interrupt;
-        bool (*print_counts)(const void *userdata); /* returns whether everything was done */
-        const char *sentence;                       /* that is true then */
+        RunSpec spec; /* has_scenes is true */
+        bool (*interrupt)(void *userdata, const Scene *scene, Wrong *w);
+        bool (*print_counts)(const void *userdata); /* returns whether the run has done everything */
+        const char *sentence;                       /* the name of the first check */
 } SceneTest;
 
-/* main(): has each scene interrupted, or the only one that was asked for, and then the request made. */
+/* main() calls this. It interrupts each scene, or the one of --scene, and makes the request afterwards. */
 int scenes_main(Run *r, void *userdata, const SceneTest *t, int argc, char **argv);
 
 /* Sends the request. */
 const Operation *scene_start(Client *c, const Scene *scene);
-/* Makes the request until it is done: what was interrupted may need a moment. what: it, for the complaint. */
+/* Repeats the request until it succeeds, as recovery takes a moment. what is for the complaint. */
 bool scene_do(Client *c, const Scene *scene, const char *what, Wrong *w);
-/* So that it can be made once more. */
+/* Undoes the request, so that it can be made once more. */
 bool scene_undo(Client *c, const Scene *scene, Wrong *w);
-
-/* Whether both processes run, and record, kernel and answers agree. */
-bool scenes_check(const Environment *e, Wrong *w);
+/* Checks everything after an interruption, and makes and undoes the request. */
+bool scene_recover(const Run *r, const Scene *scene, Wrong *w);

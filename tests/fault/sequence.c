@@ -7,15 +7,15 @@
 
 #include "run.h"
 
-/* Sequences of calls, of what strangers do to the targets, and of kills, one after the other. After each action there must be
- * mounted what a model of a few lines says, and recorded what is mounted. A sequence that fails is made shorter until nothing
- * can be left out, and printed. */
+/* A sequence has calls, changes that strangers make at the targets, and kills. After each action the mounts
+ * must be those of a simple model, and selvold must have recorded them. If a sequence fails, the test leaves
+ * out actions that the failure does not need, and prints the rest. */
 
 enum {
         LENGTH = 40,
         ACTIONS = 1000,
         FULL_ACTIONS = 100000,
-        MORE = 10, /* times as many at most, until each of them was done */
+        MORE = 10, /* a run has at most so many times as many actions, until selvold has done each kind */
         COVERS_MAX = 2,
         SETTLE_SEC = 30,
         ANSWER_SEC = 90,
@@ -30,15 +30,15 @@ typedef enum Act {
         ACT_ADOPT,
         ACT_VERIFY,
         ACT_FORGET,
-        ACT_COVER,     /* a tmpfs over the target */
-        ACT_TAKE_AWAY, /* umount(2) of what is on top */
+        ACT_COVER,     /* a stranger mounts a tmpfs over the target */
+        ACT_TAKE_AWAY, /* a stranger unmounts the mount on top */
         ACT_DETACH,    /* the same with MNT_DETACH */
-        ACT_READ_ONLY, /* a remount of the mount on top */
+        ACT_READ_ONLY, /* a stranger remounts the mount on top */
         ACT_READ_WRITE,
-        ACT_VANISH, /* the image of a volume goes, or comes back */
+        ACT_VANISH, /* a stranger moves the image of a volume away, or back */
         ACT_KILL_DAEMON,
         ACT_KILL_WORKER,
-        ACT_LOSE_RECORD, /* the state of a selvold that was killed is gone */
+        ACT_LOSE_RECORD, /* selvold is killed and its state removed */
         ACTS
 } Act;
 
@@ -69,12 +69,12 @@ typedef struct Action {
         int volume, target;
 } Action;
 
-/* A target has selvol's mount of a volume or none, and strangers' above it. */
+/* A target has at most one mount of selvol's, and mounts of strangers above it. */
 typedef struct Place {
         int volume;
         unsigned covers;
-        bool adopted; /* it was a stranger's */
-        bool lost;    /* it is not recorded any more */
+        bool adopted; /* a stranger had made selvol's mount */
+        bool lost;    /* selvold has lost its record */
 } Place;
 
 typedef struct Sequence {
@@ -84,7 +84,7 @@ typedef struct Sequence {
         unsigned n_done[ACTS], n_refused[ACTS];
 } Sequence;
 
-/* ---- what is mounted ---- */
+/* ---- mounts and records ---- */
 
 static unsigned count_mounts_at(const char *target, int *ret_first_is_ours) {
         g_autofree char *text = NULL;
@@ -120,7 +120,7 @@ static bool kernel_agrees(const Sequence *s, Wrong *w) {
         return true;
 }
 
-/* The watch looks at most twice a second. */
+/* Records may be late, as the watch looks at the mount table at most twice a second. */
 static bool records_agree(const Sequence *s, Wrong *w) {
         Records records = { 0 };
 
@@ -136,7 +136,7 @@ static bool records_agree(const Sequence *s, Wrong *w) {
         return true;
 }
 
-/* Makes a call and waits for its end. Returns NULL if it was refused. */
+/* Returns NULL if the call fails. */
 static GVariant *call(const Sequence *s, const char *interface, const char *method, GVariant *arguments) {
         return g_dbus_connection_call_sync(s->run.environment.bus, "org.selvol1", "/org/selvol1", interface, method,
                                            arguments, NULL, G_DBUS_CALL_FLAGS_NONE, ANSWER_SEC * 1000, NULL, NULL);
@@ -148,7 +148,7 @@ static bool call_manager(const Sequence *s, const char *method, GVariant *argume
         return reply;
 }
 
-/* What is mounted and was lost from the record is listed, and nothing else. */
+/* UnrecordedMounts has exactly the mounts whose records are lost. */
 static bool lost_agree(const Sequence *s, Wrong *w) {
         g_autoptr(GVariant) reply = call(s, "org.freedesktop.DBus.Properties", "Get",
                                          g_variant_new("(ss)", "org.selvol1.Manager", "UnrecordedMounts"));
@@ -175,11 +175,8 @@ static bool lost_agree(const Sequence *s, Wrong *w) {
 }
 
 static bool check_places(const Sequence *s, Wrong *w) {
-        const char *complaint;
-
-        if (!environment_is_sound(&s->run.environment, &complaint))
-                return blame(w, NO_VOLUME, NO_TARGET, "%s", complaint);
-        return kernel_agrees(s, w) && HOLDS_WITHIN(SETTLE_SEC, records_agree(s, w) && lost_agree(s, w));
+        return check_sound(&s->run.environment, w) && kernel_agrees(s, w) &&
+               HOLDS_WITHIN(SETTLE_SEC, records_agree(s, w) && lost_agree(s, w));
 }
 
 /* ---- calls ---- */
@@ -188,7 +185,7 @@ static bool is_image(const Sequence *s, int volume) {
         return s->run.environment.volumes[volume].image;
 }
 
-/* Returns whether it was done. */
+/* *ret_done tells whether selvold has acknowledged the operation. */
 static bool finish(Sequence *s, const Operation *o, bool *ret_done, Wrong *w) {
         if (!HOLDS_WITHIN(ANSWER_SEC, client_is_idle(s->run.client)))
                 return blame(w, o->volume, o->target, "no answer");
@@ -196,10 +193,10 @@ static bool finish(Sequence *s, const Operation *o, bool *ret_done, Wrong *w) {
         return true;
 }
 
-/* Whether a mount of the volume is nobody's: then it may be in the way. */
-static bool is_lost_somewhere(const Sequence *s, int volume) {
+/* Tells whether the volume has a mount whose record is lost, or is not lost. */
+static bool is_somewhere(const Sequence *s, int volume, bool lost) {
         for (int i = 0; i < TARGETS; i++)
-                if (s->places[i].lost && s->places[i].volume == volume)
+                if (s->places[i].lost == lost && s->places[i].volume == volume)
                         return true;
         return false;
 }
@@ -214,9 +211,10 @@ static bool do_mount(Sequence *s, const Action *a, bool *ret_done, Wrong *w) {
                 return blame(w, a->volume, a->target, "mounted, though the target is taken");
         if (*ret_done && free && s->vanished[a->volume])
                 return blame(w, a->volume, a->target, "mounted, though there is no such image");
-        /* Each mount of a tmpfs is another file system. */
+        /* selvold may refuse a further mount of a tmpfs, which would be another file system, and a mount
+         * beside one whose record is lost. */
         if (!*ret_done && free && is_image(s, a->volume) && !s->vanished[a->volume] &&
-            !is_lost_somewhere(s, a->volume))
+            !is_somewhere(s, a->volume, true))
                 return blame(w, a->volume, a->target, "not mounted, though nothing is in the way");
         if (*ret_done && free)
                 *p = (Place){ .volume = a->volume };
@@ -241,19 +239,12 @@ static bool do_unmount(Sequence *s, const Action *a, bool *ret_done, Wrong *w) {
         return true;
 }
 
-static bool is_held(const Sequence *s, int volume) {
-        for (int i = 0; i < TARGETS; i++)
-                if (s->places[i].volume == volume && !s->places[i].lost)
-                        return true;
-        return false;
-}
-
-/* A tmpfs of a stranger becomes a volume, and a volume whose record was lost gets one. */
+/* A tmpfs of a stranger becomes a volume, and a volume whose record is lost gets a new one. */
 static bool do_adopt(Sequence *s, const Action *a, bool *ret_done, Wrong *w) {
         Place *p = &s->places[a->target];
         int volume = p->volume == NO_VOLUME ? VOLUMES - 1 : p->volume;
-        /* Each tmpfs is another file system. */
-        bool may_fail = !is_image(s, volume) && is_held(s, volume);
+        /* selvold may refuse a second tmpfs, because each tmpfs is another file system. */
+        bool may_fail = !is_image(s, volume) && is_somewhere(s, volume, false);
 
         *ret_done = false;
         if (p->covers != (p->volume == NO_VOLUME))
@@ -272,7 +263,8 @@ static bool do_adopt(Sequence *s, const Action *a, bool *ret_done, Wrong *w) {
 static bool do_forget(Sequence *s, const Action *a, bool *ret_done, Wrong *w) {
         *ret_done = call_manager(s, "ForgetVolume",
                                  g_variant_new("(sa{sv})", s->run.environment.volumes[a->volume].id, NULL));
-        return !*ret_done || !is_held(s, a->volume) || blame(w, a->volume, NO_TARGET, "forgotten, though it is held");
+        return !*ret_done || !is_somewhere(s, a->volume, false) ||
+               blame(w, a->volume, NO_TARGET, "forgotten, though it is held");
 }
 
 /* ---- strangers ---- */
@@ -395,7 +387,7 @@ static bool perform(Sequence *s, const Action *a, Wrong *w) {
         return ok && check_places(s, w);
 }
 
-/* Nothing is mounted or recorded any more, and all images are there. */
+/* Unmounts everything, and brings all images back. */
 static void start_over(Sequence *s) {
         Wrong w = { 0 };
 
@@ -433,7 +425,7 @@ static Act draw_act(Sequence *s) {
         return act;
 }
 
-/* Most often a target has the same volume. */
+/* A target has the same volume in two of three actions. */
 static GArray *draw_actions(Sequence *s, int n) {
         GArray *actions = g_array_new(FALSE, FALSE, sizeof(Action));
 
@@ -456,7 +448,7 @@ static void print_actions(const GArray *actions) {
         }
 }
 
-/* Leaves out one action after the other, from the end on, that the failure does not need. */
+/* Leaves out each action that the failure does not need, from the end on. */
 static void shrink(Sequence *s, GArray *actions, Wrong *w) {
         int tries = SHRINKS;
 
@@ -504,8 +496,7 @@ int main(int argc, char **argv) {
                                       .option = "actions",
                                       .about = "How many there are (1000)",
                                       .few = ACTIONS,
-                                      .all = FULL_ACTIONS,
-                                      .n_checks = 2 };
+                                      .all = FULL_ACTIONS };
         static Sequence s;
         bool ok, done;
 

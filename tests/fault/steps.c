@@ -9,17 +9,18 @@
 #include "scenes.h"
 #include "tracer.h"
 
-/* An operation is interrupted at one of the system calls of one of those that take part: that one is killed, or the call
- * fails. Then record and kernel must agree, what was acknowledged must hold, and the same request must work.
+/* A process is killed at a system call of an operation, or the system call fails. Afterwards record and
+ * kernel must agree, the answers must be true, and the same request must work.
  *
- * With --full at each system call in turn, and with each error that it can fail with; without it at some that a seed draws. */
+ * With --full this happens at each system call in turn, with each error that the call can have. Without it a
+ * seed draws some. */
 
-/* Who is interrupted; the store is a thread of selvold. */
+/* The store is a thread of selvold. */
 typedef enum Subject { SUBJECT_DAEMON, SUBJECT_STORE, SUBJECT_WORKER, SUBJECT_CHILD, SUBJECTS } Subject;
 static const char *const subject_names[SUBJECTS] = { "selvold", "selvold's store", "selvol-worker", "a child" };
 
-/* What a system call may fail with, where anything can make it so: the disk, its server, memory, limits, signals. ESTALE only
- * where no entry of a tree is meant, which has gone then. */
+/* The errors that a system call may have because of the disk, its server, memory, limits or signals. Calls on
+ * entries of a tree do not have ESTALE here, as the engine takes it for an entry that is gone. */
 typedef struct Fallible {
         long call;
         int errors[6];
@@ -71,18 +72,18 @@ typedef struct Steps {
         unsigned n_killed[SUBJECTS], n_failed[SUBJECTS];
 } Steps;
 
-/* What is done at the nth moment. */
+/* A blow hits the subject at its nth moment. */
 typedef struct Blow {
         Subject subject;
-        bool kill; /* or a call fails */
+        bool kill; /* false: a system call fails */
         unsigned n;
-        /* What has come of it: */
+        /* The result */
         bool struck;
         long call;
         int error;
 } Blow;
 
-/* Of what is no file, as a timer or a pipe, read(2) does not fail. */
+/* read(2) of a timer or a pipe does not fail. */
 static bool reads_file(const Call *call) {
         g_autofree char *path = g_strdup_printf("/proc/%i/fd/%i", (int) call->pid, call->fd),
                         *target = g_file_read_link(path, NULL);
@@ -90,16 +91,11 @@ static bool reads_file(const Call *call) {
         return target && target[0] == '/';
 }
 
-/* Only what adds something needs memory: sd-event relies on that nothing else fails. */
+/* Only EPOLL_CTL_ADD needs memory, and sd-event relies on the others. */
 static bool can_fail(const Call *call) {
-        switch (call->number) {
-        case SYS_read:
-                return reads_file(call);
-        case SYS_epoll_ctl:
-                return call->operation == EPOLL_CTL_ADD;
-        default:
-                return true;
-        }
+        return call->number == SYS_read        ? reads_file(call)
+               : call->number == SYS_epoll_ctl ? call->operation == EPOLL_CTL_ADD
+                                               : true;
 }
 
 static const Fallible *find_fallible(const Call *call) {
@@ -160,7 +156,7 @@ static void strike(Steps *s, Tracer *t, Blow *b, const Call *call, unsigned i) {
         tracer_fail(t, b->error);
 }
 
-/* A moment for a kill is a system call, one for a failure is an error of one. */
+/* Each system call is a moment for a kill, and each error of one a moment for a failure. */
 static void on_call(Steps *s, Tracer *t, Blow *b, const Call *call, unsigned *count) {
         unsigned n = b->kill ? 1 : count_errors(call);
 
@@ -170,7 +166,7 @@ static void on_call(Steps *s, Tracer *t, Blow *b, const Call *call, unsigned *co
         tracer_continue(t);
 }
 
-/* Runs the scene until it is answered; *ret_count is how many moments there were. */
+/* Runs the scene until its answer. *ret_count is the number of moments. */
 static bool play(Steps *s, const Scene *scene, Blow *b, unsigned *ret_count, Wrong *w) {
         int64_t end = g_get_monotonic_time() + SCENE_ANSWER_SEC * G_USEC_PER_SEC;
         unsigned count = 0;
@@ -213,8 +209,7 @@ static bool step(Steps *s, const Scene *scene, Blow *b, unsigned *ret_count, Wro
         if (!play(s, scene, b, ret_count, w))
                 return false;
         restart_killed(s, b);
-        return scenes_check(&s->run.environment, w) && scene_do(s->run.client, scene, "the same request", w) &&
-               scene_undo(s->run.client, scene, w);
+        return scene_recover(&s->run, scene, w);
 }
 
 static bool count_moments(Steps *s, const Scene *scene, Subject subject, bool kill, unsigned *ret, Wrong *w) {
@@ -227,60 +222,43 @@ static bool count_moments(Steps *s, const Scene *scene, Subject subject, bool ki
         return true;
 }
 
-static void print_blow(const Scene *scene, const Blow *b) {
-        g_print("# %s: %s, moment %u, system call %li: %s\n", scene->name, subject_names[b->subject], b->n, b->call,
-                b->kill ? "killed" : g_strerror(b->error));
-}
-
 static bool run_moment(Steps *s, const Scene *scene, Blow b, Wrong *w) {
         unsigned count;
 
         if (step(s, scene, &b, &count, w))
                 return true;
-        print_blow(scene, &b);
+        g_print("# %s: %s, moment %u, system call %li: %s\n", scene->name, subject_names[b.subject], b.n, b.call,
+                b.kill ? "killed" : g_strerror(b.error));
         return false;
 }
 
-static bool run_all(Steps *s, const Scene *scene, Subject subject, bool kill, Wrong *w) {
-        unsigned count;
+static bool run_moments(Steps *s, const Scene *scene, Subject subject, bool kill, Wrong *w) {
+        unsigned count, n_tries;
 
         if (!count_moments(s, scene, subject, kill, &count, w))
                 return false;
-        g_print("# %s: %s: %u moments to %s\n", scene->name, subject_names[subject], count,
-                kill ? "be killed" : "fail");
-        for (unsigned n = 0; n < count; n++)
+        if (s->run.full)
+                g_print("# %s: %s: %u moments to %s\n", scene->name, subject_names[subject], count,
+                        kill ? "be killed" : "fail");
+        n_tries = s->run.full || count == 0 ? count : (unsigned) s->run.amount;
+        for (unsigned i = 0; i < n_tries; i++) {
+                unsigned n = s->run.full ? i : (unsigned) g_rand_int_range(s->run.rand, 0, (int) count);
+
                 if (!run_moment(s, scene, (Blow){ .subject = subject, .kill = kill, .n = n }, w))
                         return false;
-        return true;
-}
-
-static bool run_some(Steps *s, const Scene *scene, Subject subject, bool kill, Wrong *w) {
-        unsigned count;
-
-        if (!count_moments(s, scene, subject, kill, &count, w))
-                return false;
-        for (int i = 0; count > 0 && i < s->run.amount; i++)
-                if (!run_moment(s, scene,
-                                (Blow){ .subject = subject,
-                                        .kill = kill,
-                                        .n = (unsigned) g_rand_int_range(s->run.rand, 0, (int) count) },
-                                w))
-                        return false;
+        }
         return true;
 }
 
 static bool run_scene(void *userdata, const Scene *scene, Wrong *w) {
-        Steps *s = userdata;
-
         for (Subject subject = 0; subject < SUBJECTS; subject++)
                 for (int kill = 0; kill <= 1; kill++)
-                        if ((kill || tracer_can_fail()) &&
-                            !(s->run.full ? run_all : run_some)(s, scene, subject, kill, w))
+                        if ((kill || tracer_can_fail()) && !run_moments(userdata, scene, subject, kill, w))
                                 return false;
         return true;
 }
 
-/* A run that interrupts nothing finds nothing wrong: each process has to be interrupted. */
+/* Each process has to be interrupted, as the run would find no fault otherwise. */
 static bool print_counts(const void *userdata) {
         const Steps *s = userdata;
         bool all = true;
@@ -299,7 +277,6 @@ int main(int argc, char **argv) {
                           .option = "sample",
                           .about = "How many moments of each kind (1)",
                           .few = 1,
-                          .n_checks = 2,
                           .has_scenes = true },
                 .interrupt = run_scene,
                 .print_counts = print_counts,

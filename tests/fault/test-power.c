@@ -5,16 +5,16 @@
 #include "../unit/store-fixture.h"
 #include "write-log.h"
 
-/* The power is cut after each write of the store, and what is left of its directory is opened again: what
- * was committed is there, what was being committed is there as a whole or not at all, and nothing has to be
- * set aside. */
+/* The power is cut after each write of the store, and the store opens the rest of its directory. It has to
+ * find all transactions that were committed, and the one under way as a whole or not at all. It must not set
+ * a file aside. */
 
-enum { BIG = 100 * 1000, FILLS_LOG = 50 /* of the big ones: SQLite merges a log of 4 MB */ };
+enum { BIG = 100 * 1000, FILLS_LOG = 50 /* so many big changes fill the log: SQLite merges a log of 4 MB */ };
 
 typedef struct Run {
         Fixture *fixture;
-        Volumes all;         /* as the store has them, or is to have them */
-        GPtrArray *expected; /* describe() after each transaction; [0] is before the first one */
+        Volumes all;         /* the volumes that the store has, or is to have */
+        GPtrArray *expected; /* the description after each transaction; [0] is the one before the first */
 } Run;
 
 static char *describe(const Volumes *all) {
@@ -34,7 +34,7 @@ static int by_id(const Volume *a, const Volume *b) {
         return strcmp(a->id, b->id);
 }
 
-/* Transactions are numbered from 1 on. What is noted for a moment is twice the number of the last one that
+/* Transactions have numbers from 1 on. The note of a moment is twice the number of the last transaction that
  * was committed, and 1 more if another one is under way. */
 static void begin(Run *r) {
         HASH_SORT(r->all.table, by_id);
@@ -52,7 +52,7 @@ static void commit(Run *r) {
         end(r, store_commit(r->fixture->store));
 }
 
-/* What there is now is what there was in the beginning. */
+/* The run begins with the volumes that the store has now. */
 static void forget_transactions(Run *r) {
         HASH_SORT(r->all.table, by_id);
         g_ptr_array_set_size(r->expected, 0);
@@ -115,7 +115,7 @@ static void check_after(const Run *r, guint note, Fixture *after) {
         after->store = store_close(after->store);
 }
 
-/* Ends the run. */
+/* Each test ends with this. */
 static void check_all_cuts(Run *r) {
         g_autofree char *directory = g_dir_make_tmp("selvol-cut-XXXXXX", NULL),
                         *path = g_build_filename(directory, "state.db", NULL);
@@ -139,7 +139,7 @@ static void check_all_cuts(Run *r) {
         g_ptr_array_unref(r->expected);
 }
 
-/* ---- what the store is at ---- */
+/* ---- tests ---- */
 
 static void test_commit(Fixture *f, gconstpointer data) {
         Run r;
@@ -155,7 +155,7 @@ static void test_commit(Fixture *f, gconstpointer data) {
         check_all_cuts(&r);
 }
 
-/* The file is made. */
+/* The power is cut while the store makes its file. */
 static void test_first(Fixture *f, gconstpointer data) {
         Run r;
 
@@ -169,7 +169,7 @@ static void test_first(Fixture *f, gconstpointer data) {
         check_all_cuts(&r);
 }
 
-/* Four volumes in the file, and a change in its log. */
+/* The file has four volumes, and its log a change. */
 static void prepare(Run *r, Fixture *f) {
         start(r, f);
         for (unsigned i = 0; i < 4; i++)
@@ -181,7 +181,7 @@ static void prepare(Run *r, Fixture *f) {
         forget_transactions(r);
 }
 
-/* The log is merged into the file, and begun anew. */
+/* The power is cut while SQLite merges the log into the file, and begins a new log. */
 static void test_merge(Fixture *f, gconstpointer data) {
         Run r;
 
@@ -199,7 +199,7 @@ static void test_merge(Fixture *f, gconstpointer data) {
         check_all_cuts(&r);
 }
 
-/* The log of the file that is replaced has some of its pages only. */
+/* The power is cut while the store replaces a file whose log has some of its pages. */
 static void test_anew(Fixture *f, gconstpointer data) {
         g_autofree char *kept = NULL;
         Run r;
@@ -229,7 +229,7 @@ static void test_migrate(Fixture *f, gconstpointer data) {
 }
 
 int main(int argc, char *argv[]) {
-        /* Thousands of stores are opened: the time is not for a disk that syncs. */
+        /* The test opens thousands of stores, which would take long on a disk that syncs. */
         if (access("/dev/shm", W_OK) == 0)
                 (void) g_setenv("TMPDIR", "/dev/shm", TRUE);
         g_test_init(&argc, &argv, NULL);

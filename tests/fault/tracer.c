@@ -21,17 +21,13 @@ bool tracer_can_fail(void) {
 }
 
 #ifdef __x86_64__
-/* orig_rax is the call to be made, rax what it returns. */
-static void set_register(const Tracer *t, size_t offset, long value) {
-        (void) ptrace(PTRACE_POKEUSER, t->pid, offset, value);
-}
-
+/* The number of the call is in orig_rax, and its result in rax. */
 static void skip_call(const Tracer *t) {
-        set_register(t, offsetof(struct user_regs_struct, orig_rax), -1);
+        (void) ptrace(PTRACE_POKEUSER, t->pid, offsetof(struct user_regs_struct, orig_rax), -1L);
 }
 
 static void set_result(const Tracer *t, int error) {
-        set_register(t, offsetof(struct user_regs_struct, rax), -error);
+        (void) ptrace(PTRACE_POKEUSER, t->pid, offsetof(struct user_regs_struct, rax), (long) -error);
 }
 #else
 static void skip_call(const Tracer *t) {
@@ -77,7 +73,7 @@ Stop tracer_poll(Tracer *t, Call *call) {
                 return STOP_NONE;
         if (si.si_code == CLD_EXITED || si.si_code == CLD_KILLED || si.si_code == CLD_DUMPED) {
                 if (!t->own)
-                        (void) waitpid(t->pid, &status, __WALL); /* its parent is told after that */
+                        (void) waitpid(t->pid, &status, __WALL); /* the parent learns of it only after that */
                 t->pid = 0;
                 return STOP_ENDED;
         }
@@ -85,7 +81,7 @@ Stop tracer_poll(Tracer *t, Call *call) {
                 return STOP_ENDED;
         if (WSTOPSIG(status) == CALL_SIGNAL)
                 return at_call(t, call);
-        /* A signal is delivered; the stop of tracer_attach() is none. */
+        /* The thread gets the signal that has stopped it. The stop of tracer_attach() has no signal. */
         if (status >> 16 == 0) {
                 (void) ptrace(PTRACE_SYSCALL, t->pid, NULL, WSTOPSIG(status));
                 return STOP_NONE;

@@ -5,20 +5,20 @@
 
 #include <sys/types.h>
 
-/* Stops a thread at each of its system calls; see ptrace(2). */
+/* A tracer stops a thread at each of its system calls; see ptrace(2). */
 
 typedef struct Tracer {
         pid_t pid;   /* of the thread; 0: none */
-        bool own;    /* a child of this process, which waits for its end itself */
-        bool inside; /* of a system call */
-        int inject;  /* what that call is to fail with, 0: nothing */
+        bool own;    /* the thread is a child of this process, whose other code waits for its end */
+        bool inside; /* the thread is in a system call */
+        int inject;  /* the error of that call, 0: none */
 } Tracer;
 
 typedef enum Stop {
         STOP_NONE,  /* the thread runs */
-        STOP_CALL,  /* it is about to make a system call */
-        STOP_OTHER, /* there is nothing to decide on */
-        STOP_ENDED, /* it has ended */
+        STOP_CALL,  /* the thread is about to make a system call */
+        STOP_OTHER, /* the caller only has to continue the thread */
+        STOP_ENDED, /* the thread has ended */
 } Stop;
 
 typedef struct Call {
@@ -28,14 +28,13 @@ typedef struct Call {
         int operation; /* the second one, of epoll_ctl(2) */
 } Call;
 
-/* Whether tracer_fail() can be used on this machine. */
+/* Tells whether tracer_fail() works on this architecture. */
 bool tracer_can_fail(void);
-/* own: it is a child of this process, and its end is not the tracer's to wait for. Returns whether the thread was there. */
+/* Returns whether the thread was there. See Tracer about own. */
 bool tracer_attach(Tracer *t, pid_t pid, bool own);
-/* call: what it is about to make. */
+/* Sets *call at STOP_CALL. */
 Stop tracer_poll(Tracer *t, Call *call);
-/* Makes the call that it is stopped at fail, without being made. */
+/* The thread does not make the call at which it has stopped, and gets the error. */
 void tracer_fail(Tracer *t, int error);
-/* Lets it go on after a stop. */
 void tracer_continue(Tracer *t);
 void tracer_detach(Tracer *t);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Inline variants would be in the way of what is redefined here. */
+/* Fortified headers have inline variants of the functions that this file redefines. */
 #undef _FORTIFY_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +37,7 @@ typedef struct File {
 } File;
 
 static struct {
-        GMutex lock; /* of the log: a store writes in a thread of its own */
+        GMutex lock; /* of the log, as a store writes in a thread of its own */
         char *directory;
         GArray *ops;
         guint note, next;
@@ -48,7 +48,7 @@ static struct {
 
 /* ---- recording ---- */
 
-/* The name beneath the directory, or NULL. */
+/* Returns the name beneath the directory, or NULL. */
 static const char *find_name(const char *path) {
         size_t n = self.directory ? strlen(self.directory) : 0;
 
@@ -62,7 +62,7 @@ static void append(Op op) {
         g_mutex_unlock(&self.lock);
 }
 
-/* Returns whether the file is, or was, one of the directory. */
+/* Tells whether the file is in the directory, or was before it was removed. */
 static gboolean is_recorded(int fd, guint64 *ret_inode) {
         g_autofree char *link = g_strdup_printf("/proc/self/fd/%i", fd);
         char target[4096];
@@ -95,7 +95,7 @@ static void note_sync(int fd) {
                 append((Op){ .type = OP_SYNC_NAMES });
 }
 
-/* SQLite's library must find these. */
+/* The library of SQLite has to call these. */
 #pragma GCC visibility push(default)
 
 int open(const char *path, int flags, ...) {
@@ -354,7 +354,7 @@ static void write_file(const char *directory, const char *name, const GByteArray
                                                G_FILE_SET_CONTENTS_NONE, 0600, NULL));
 }
 
-/* The last write is undone in its second half. */
+/* Undoes the second half of the last write. */
 static GByteArray *halve(const File *f) {
         GByteArray *half = copy(f->written);
         size_t n = g_bytes_get_size(self.last->data) / 2, start = (size_t) self.last->offset + n;

@@ -6,7 +6,7 @@
 #include "basic/path-util.h"
 #include "fuzz.h"
 
-/* A configuration file: a mistake is named, and no root is a path that is none. */
+/* The input is a configuration file. A mistake has to be named, and each root has to be an absolute path. */
 
 static char directory[] = "/dev/shm/selvol-fuzz-XXXXXX", path[sizeof(directory) + sizeof("/selvol.conf")];
 

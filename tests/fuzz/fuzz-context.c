@@ -2,7 +2,7 @@
 #include "model/context.h"
 #include "fuzz.h"
 
-/* Two contexts, a line each: what is accepted has one form, and is a context of four parts that can't carry options along. */
+/* The input has two contexts in two lines. An accepted one has one form, and contains no mount options. */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         _cleanup_free_ char *text = fuzz_text(data, size), *canonical = NULL, *again = NULL, *level = NULL;

@@ -2,8 +2,8 @@
 #include "flexvolume/volume-options.h"
 #include "fuzz.h"
 
-/* What kubelet passes to the FlexVolume driver: what is taken can be said over D-Bus, and what is wrong is said in words that can be put
- * into a pod's event. */
+/* The input is the JSON that kubelet passes to the FlexVolume driver. D-Bus must be able to carry accepted
+ * options, and the text of a mistake must be fit for an event of a pod. */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         _cleanup_(volume_options_done) FlexOptions o = { 0 };

@@ -4,7 +4,7 @@
 #include "model/mark.h"
 #include "fuzz.h"
 
-/* An xattr from a disk that anybody may have written: what is accepted has one form. */
+/* The input is the mark of a disk, which anybody may have written. An accepted mark has one form. */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         _cleanup_(mark_done) Mark m = { 0 };

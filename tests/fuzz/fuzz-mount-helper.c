@@ -4,10 +4,10 @@
 #include "fuzz.h"
 #include "mount-helper/mount-request.h"
 
-/* What mount(8) passes to its helper, a line each: source, target, type, and then the options. What is
- * taken can be said over D-Bus. */
+/* The input has the arguments that mount(8) passes to its helper, a line each: source, target, type and
+ * options. D-Bus must be able to carry accepted ones. */
 
-/* All that is refused is reported there. */
+/* The helper reports a mistake on stderr. */
 static void silence_reports(void) {
         static FILE *null;
 

@@ -2,7 +2,8 @@
 #include "model/mount-options.h"
 #include "fuzz.h"
 
-/* The type of a file system, and its options, a line each: none that is accepted is two, or one that is never allowed. */
+/* The input has the type of a file system and mount options, a line each. An accepted option must not contain
+ * a second one, or be one that is never allowed. */
 
 static void check_accepted(const char *option) {
         static const char *const never[] = {

@@ -6,7 +6,7 @@
 #include "mount/overlap.h"
 #include "fuzz.h"
 
-/* A mount table: targets, sources and options are anybody's. */
+/* The input is a mount table, of which anybody may have chosen targets, sources and options. */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         static char *const roots[] = { (char *) "/var/lib/kubelet", NULL };

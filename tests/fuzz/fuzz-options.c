@@ -4,8 +4,8 @@
 #include "message.h"
 #include "model/volume.h"
 
-/* The options of a call, as a caller may send them: the number of a method; volume, source and target; then for each option its
- * name, or its number in request_options, its type, or "" for the right one, and its value. */
+/* The input has the options of a call: the number of a method; volume, source and target; then for each
+ * option its name or its number in request_options, its type or "" for the right one, and its value. */
 
 static const RequestMethod methods[] = {
         METHOD_MOUNT, METHOD_ADOPT, METHOD_UNMOUNT, METHOD_VERIFY, METHOD_RELABEL, METHOD_OWNERSHIP, 0
@@ -14,10 +14,10 @@ static const RequestMethod methods[] = {
 typedef struct Sent {
         RequestMethod method;
         bool seen[REQUEST_OPTIONS];
-        bool refused; /* the method has no such option, or it was there before, or of another type */
+        bool refused; /* an option is unknown to the method, sent twice, or has another type */
 } Sent;
 
-/* A number, as a name would be found by chance only. */
+/* A key may be a number, as the fuzzer would find the names only by chance. */
 static char *next_key(Words *w) {
         char *key = words_next(w), *end;
         unsigned long n = strtoul(key, &end, 10);

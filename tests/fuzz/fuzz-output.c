@@ -7,10 +7,11 @@
 #include "message.h"
 #include "state/metrics.h"
 
-/* What is printed of an answer, or of metrics. The first word is "m" for metrics; otherwise it is the member that the answer is to
- * be, or "" for its members, and then there are its type, or "" for a{sv}, and values of it. */
+/* selvolctl prints the input, which is an answer or metrics. The first word is "m" for metrics. Otherwise it
+ * is the member to which the answer belongs, or "" if the answer has the members, and then come the type of
+ * the answer, or "" for a{sv}, and its values. */
 
-/* --- what is on standard output --- */
+/* --- standard output --- */
 
 static struct {
         FILE *stream, *real;
@@ -36,7 +37,7 @@ static char *capture_end(void) {
         return text;
 }
 
-/* Returns how many lines there are; in none of them is anything that a terminal obeys. */
+/* Counts the lines, none of which may have anything that a terminal obeys. */
 static size_t check_lines(const char *text) {
         size_t n = 0, length;
 
@@ -70,7 +71,7 @@ static void check_json(const json_t *value) {
         assert(parsed && json_equal(parsed, value));
 }
 
-/* A line for each member, and for each row of a table, which has a heading and an empty line above. */
+/* selvolctl prints a line for each member, and tables: an empty line, a heading, and a line for each row. */
 static size_t count_lines(const json_t *object) {
         static const char *const tables[] = { "Conflicts", "Holders", "Failures", "Mismatches" };
         json_t *o = (json_t *) object, *value;
@@ -106,7 +107,7 @@ static void check_list(const json_t *rows) {
         capture();
         assert(print_list(&plain, rows, columns, "thing") == 0);
         text = capture_end();
-        /* The heading, an empty line and the number. */
+        /* selvolctl also prints a heading, an empty line and the number of rows. */
         assert(check_lines(text) == (n > 0 ? n + 3 : 1));
 }
 
@@ -127,7 +128,7 @@ static void check_answer(const char *member, Words *w) {
         _cleanup_free_ char *types = words_next(w);
 
         assert(object);
-        /* Its name is selvolctl's own. */
+        /* selvolctl itself chooses the name of the member, so the name has to be clean. */
         if (!text_is_clean(member) || message_fill(m, isempty(types) ? "a{sv}" : types, w) < 0 ||
             message_finish(m) < 0)
                 return;
@@ -141,7 +142,7 @@ static void check_answer(const char *member, Words *w) {
 
 /* --- metrics --- */
 
-/* Returns what follows "value". */
+/* Returns the text after a value in quotes. */
 static const char *skip_value(const char *s) {
         assert(*s == '"');
         for (s++; *s != '"'; s++) {
@@ -161,7 +162,7 @@ static const char *skip_name(const char *s) {
         return s + n;
 }
 
-/* NAME{LABEL="VALUE",...} NUMBER, or a comment. */
+/* A line is NAME{LABEL="VALUE",...} NUMBER, or a comment. */
 static void check_sample(const char *line) {
         char *end;
 
@@ -186,7 +187,7 @@ static void add_sample(Metrics *metrics, Words *w) {
         uint64_t n = words_next_number(w);
         _cleanup_free_ char *plugin = words_next(w);
 
-        /* The only label with words that are not ours. It came by D-Bus, or was checked when it was read. */
+        /* Callers choose the words of this label alone. They come by D-Bus, or the store has checked them. */
         if (utf8_is_valid(plugin))
                 metrics_add(metrics, METRIC_TOTAL_VOLUMES, n, plugin, "held");
 }

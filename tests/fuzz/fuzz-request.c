@@ -3,8 +3,8 @@
 #include "model/request.h"
 #include "fuzz.h"
 
-/* A request, a line for each of its strings: what is accepted stays as it is when it is checked again, and is beneath the
- * roots. */
+/* The input has the strings of a request, a line each. The target of an accepted request is beneath the
+ * roots, and a second check changes nothing. */
 
 static char *line_dup(char *const *lines, size_t i) {
         return strv_length(lines) > i && !streq(lines[i], "-") ? strdup(lines[i]) : NULL;

@@ -11,16 +11,16 @@
 #include "store/store-schema.h"
 #include "store/store.h"
 
-/* Rows of a store with any values, in its tables or, if the first word has a "u", in such as have no types,
- * as a damaged page may look, and bytes of the file that are others. What can be read survives, and each
- * row that can't be costs no more than itself. With an "a" all is written anew, which takes long. */
+/* The input has rows of a store with any values, and other bytes for some bytes of the file. If the first
+ * word has a "u", the tables have no types, as after a damage of a page. The store has to keep each row that
+ * it can read. If the first word has an "a", the store writes everything anew, which takes long. */
 
 static char directory[] = "/dev/shm/selvol-fuzz-XXXXXX", path[sizeof(directory) + sizeof("/state.db")];
 
 typedef struct Table {
         const char *name;
         int n_columns;
-        const char *const *values; /* that are right */
+        const char *const *values; /* a right value for each column */
 } Table;
 
 #define CONTEXT "system_u:object_r:container_file_t:s0:c1,c2"
@@ -102,7 +102,7 @@ static sqlite3_stmt *prepare_statement(sqlite3 *db, const char *sql) {
         return st;
 }
 
-/* The tables of a store, empty, in memory; what is inserted is never committed. */
+/* The empty tables of a store, in memory. Rows are inserted in a transaction that is rolled back. */
 typedef struct Template {
         sqlite3 *db;
         sqlite3_stmt *insert[TABLES];
@@ -128,7 +128,7 @@ static void template_done(Template *t) {
         (void) sqlite3_close(t->db);
 }
 
-/* As the store makes them. */
+/* The store itself makes these tables. */
 static void make_typed(void) {
         _cleanup_(store_closep) Store *s = NULL;
         sqlite3_backup *b;
@@ -172,7 +172,7 @@ static void clean_up(void) {
         (void) rmdir(directory);
 }
 
-/* Each connection would allocate much memory, which takes long under AddressSanitizer. */
+/* SQLite would allocate much memory for each connection, which takes long under AddressSanitizer. */
 static void configure_sqlite(void) {
         enum { PAGE = 4096 + 512, PAGES = 256 };
         static uint8_t pages[PAGES * PAGE] __attribute__((aligned(8)));
@@ -196,13 +196,13 @@ static void prepare(void) {
 /* --- rows --- */
 
 typedef struct Inserted {
-        size_t rows;  /* that are volumes or holders */
-        bool untyped; /* tables */
-        bool anew;    /* write it */
-        bool bytes;   /* of the file were changed after that */
+        size_t rows;  /* of volumes and holders */
+        bool untyped; /* the tables have no types */
+        bool anew;    /* the store writes everything anew */
+        bool bytes;   /* some bytes of the file are changed */
 } Inserted;
 
-/* The first letter is the type; without one it is the value that is right. In text \1 stands for NUL. */
+/* The first letter of a value is its type. Without one the value is the right one. \1 stands for NUL. */
 static void bind(sqlite3_stmt *st, int i, const char *right, char *s) {
         size_t n = strlen(s);
 
@@ -229,7 +229,7 @@ static void bind(sqlite3_stmt *st, int i, const char *right, char *s) {
         }
 }
 
-/* What the tables refuse is not there. */
+/* Returns whether the table has accepted the row. */
 static bool insert(const Template *t, int table, Words *w) {
         sqlite3_stmt *st = t->insert[table];
 
@@ -243,23 +243,19 @@ static bool insert(const Template *t, int table, Words *w) {
         return sqlite3_reset(st) == SQLITE_OK;
 }
 
-static void insert_row(const Template *t, const char *kind, Words *w, Inserted *inserted) {
-        if (streq(kind, "v"))
-                inserted->rows += insert(t, VOLUME, w);
-        else if (streq(kind, "h"))
-                inserted->rows += insert(t, HOLDER, w);
-        else if (streq(kind, "m"))
-                (void) insert(t, META, w);
-}
-
-/* A word for each row says its table, "d" that there are no more but pairs of an offset and a value. */
+/* A word before each row names its table. "d" ends the rows; pairs of an offset and a value follow. */
 static void make_rows(const Template *t, Words *w, Inserted *inserted) {
         while (!words_at_end(w)) {
                 _cleanup_free_ char *kind = words_next(w);
 
                 if (streq(kind, "d"))
                         break;
-                insert_row(t, kind, w, inserted);
+                if (streq(kind, "v"))
+                        inserted->rows += insert(t, VOLUME, w);
+                else if (streq(kind, "h"))
+                        inserted->rows += insert(t, HOLDER, w);
+                else if (streq(kind, "m"))
+                        (void) insert(t, META, w);
         }
 }
 
@@ -287,7 +283,7 @@ static void make_file(Words *w, Inserted *inserted) {
         sqlite3_free(bytes);
 }
 
-/* --- what is read --- */
+/* --- reading --- */
 
 static void on_skipped(void *userdata, const char *volume, const char *target) {
         ++*(size_t *) userdata;
@@ -319,7 +315,7 @@ static void check_volume(const Volume *v) {
                 assert(path_is_normalized(h->target) && volumes_find_target(v->all, h->target, NULL) == h);
 }
 
-/* Of what is written anew: what was only planned is not. */
+/* Leaves out holders that are only planned, as the store does not write these anew. */
 static char *describe(const Volumes *all) {
         Volume *v, *next;
         char *text = NULL;
@@ -353,7 +349,7 @@ static void on_written(void *userdata, int error) {
         *(int *) userdata = error;
 }
 
-/* As selvold does when it has not read everything. */
+/* selvold does this when it could not read all rows. */
 static void write_anew(Store *s, const Volumes *all, bool damaged) {
         _cleanup_free_ char *kept = NULL;
         int r = -EINVAL;

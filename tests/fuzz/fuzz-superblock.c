@@ -2,8 +2,7 @@
 #include "mount/on-disk.h"
 #include "fuzz.h"
 
-/* The start of a disk, as that of each file system: its fingerprint is one word, and what it asks for is on
- * the list. */
+/* The input is the start of a disk, read as each type of file system. Its fingerprint has to be one word. */
 
 static void check(const Fingerprint *f) {
         assert(memchr(f->text, '\0', sizeof(f->text)));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "fuzz.h"
 
-/* Any bytes, as they are told: nothing that a terminal obeys, or nobody sees. */
+/* The escaped input must have nothing that a terminal obeys, or that is invisible. */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         _cleanup_free_ char *text = fuzz_text(data, size), *whole = string_escape(text, 4096),

@@ -5,14 +5,14 @@
 #include "model/limits.h"
 #include "wire/messages.h"
 
-/* A message between the two processes: its number, its signature, or "" for the right one, and its values.
- * A message that was read is appended again, in the same words. */
+/* The input is a message between the two processes: the number of its type, its signature or "" for the right
+ * one, and its values. A message that was read has to be the same when it is appended again. */
 
-/* More than any reader with a limit takes, but for that of reliances (16384), with which inputs would be
- * few: see test-wire.c. */
+/* Readers refuse more elements than this. The limit of reliances is higher (16384): inputs would take too
+ * long, so test-wire.c has that. */
 enum { BEYOND_MAX = 1200 };
 
-/* Returns what reading did. */
+/* Returns the result of message_read(). */
 static int check(const MessageType *type, sd_bus_message *m, sd_bus_message *again) {
         _cleanup_free_ void *object = malloc(type->size);
         int r;
@@ -33,7 +33,7 @@ static int check(const MessageType *type, sd_bus_message *m, sd_bus_message *aga
         return 0;
 }
 
-/* The inputs in corpus/ have the positions. */
+/* The inputs in corpus/ have positions in this array. */
 static const MessageType *const types[] = {
         &node_type,           &mount_fact_type,    &mount_changes_type,
         &mount_outcome_type,  &observed_type,      &mark_type,

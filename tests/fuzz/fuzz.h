@@ -9,12 +9,12 @@
 #include "basic/string-util.h"
 #include "model/settings.h"
 
-/* One target of libFuzzer a file: an input from outside, and what must hold whatever it is. replay.c runs
- * them over the inputs in corpus/ as tests; tools/fuzz looks for others. */
+/* Each file is a target of libFuzzer: it reads an input from outside, and checks the result. replay.c runs
+ * the targets over the inputs in corpus/ as tests, and tools/fuzz looks for other inputs. */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The input as a string, up to its first NUL. */
+/* Returns the input up to its first NUL. */
 static inline char *fuzz_text(const uint8_t *data, size_t size) {
         char *s = strndup((const char *) data, size);
 
@@ -22,7 +22,7 @@ static inline char *fuzz_text(const uint8_t *data, size_t size) {
         return s;
 }
 
-/* The shipped configuration. */
+/* Returns the shipped configuration. */
 static inline const Settings *fuzz_settings(void) {
         static Settings settings;
         static bool loaded;
@@ -37,7 +37,7 @@ static inline const Settings *fuzz_settings(void) {
         return &settings;
 }
 
-/* A failure that is told says something, in one line that nothing can be hidden in. */
+/* A failure has to have a message, in one line and without invisible characters. */
 static inline void fuzz_check_failure(int r, const Failure *f) {
         assert(r >= 0);
         assert(r == (int) f->kind);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* In the place of a selvold that was taken over: says anything at all on the worker's socket, verbs in any order, and answers the
- * worker's questions with lies. Whatever it says must hold:
+/* This client takes the place of a selvold that an attacker controls: it makes any calls on the worker's
+ * socket, in any order, and answers the worker's questions with lies. These have to hold, whatever it says:
  *
- *   what is mounted outside of the target roots stays as it is, and so do files there, and the host's disk;
- *   what others have mounted beneath the roots is not unmounted unless it was adopted;
- *   another pod's secret, a tmpfs, is mounted nowhere else, and its files stay as they are, adopted or not;
- *   all that is mounted beneath the roots is nosuid and nodev;
- *   the worker does not crash, nor does one of its children, and it does not grow.
+ *   mounts and files outside of the target roots stay as they are, and so does the host's disk;
+ *   the worker does not unmount a mount of others beneath the roots that was not adopted;
+ *   the worker mounts another pod's tmpfs nowhere else, and does not change its files, adopted or not;
+ *   all mounts that the worker makes beneath the roots are nosuid and nodev;
+ *   neither the worker nor a child of it crashes, and the worker does not grow.
  *
- * Nothing is adopted in the first sessions, then anything may be, and so on. --seconds N: for so long, ten if not given, and
- * until everything has been tried, which takes two phases; --seed N: what is said. */
+ * The client adopts nothing in the first phase, anything in the second one, and so on. It runs for
+ * --seconds N (10), and until it has tried everything, which takes two phases. --seed N decides on calls. */
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -30,23 +30,22 @@
 enum {
         SESSIONS = 4,
         CHECK_EVERY = 10,
-        PHASE = 100, /* sessions in which nothing is adopted, and then as many in which anything is */
+        PHASE = 100, /* sessions */
         LONG_PHASE = 400,
         MOUNTS_MAX = 4,
         SECONDS = 10,
-        OVERTIME_SEC = 600, /* for a machine that has other things to do */
+        OVERTIME_SEC = 600, /* for a busy machine */
         GROWTH_MAX_KIB = 32 * 1024,
-        CHILDREN_MAX_KIB = 512 * 1024, /* of all, with what AddressSanitizer keeps of memory that was freed */
-        GIANT_MAX_KIB =
-                384 * 1024, /* on top, while one reads a giant: as it is, as AddressSanitizer moves it, and a copy */
+        CHILDREN_MAX_KIB = 512 * 1024, /* all children, with memory that AddressSanitizer keeps */
+        GIANT_MAX_KIB = 384 * 1024,    /* one child; it has a giant message in memory three times */
 };
 
 #define LOG TEST_DIR "/log"
 
-/* How often a message is sent that is as long as can be, and for how long one that never ends. */
+/* A giant message has the largest size that sd-bus takes. An unfinished one never ends. */
 enum { GIANT_EVERY_SEC = 15, GIANT_MAX_SEC = 120, UNFINISHED_MAX_MSEC = 2000 };
 
-/* For how long a session lasts at most, and how many times as long as an answer takes. */
+/* A session lasts at most so long, or so many times as long as an answer takes. */
 enum { SESSION_MSEC = 1500, PATIENCE = 100 };
 
 enum { MOUNT, ADOPT, CHANGE, VERIFY, UNMOUNT, WATCH, EXPECT, N_VERBS };
@@ -55,11 +54,10 @@ static const char *const verb_names[N_VERBS] = { WORKER_MOUNT,   WORKER_ADOPT, W
                                                  WORKER_UNMOUNT, WORKER_WATCH, WORKER_EXPECT };
 
 typedef struct Verb {
-        const char *name;
         unsigned n_done, n_refused;
 } Verb;
 
-/* What must not change. */
+/* A file or directory that must not change. */
 typedef struct Sentinel {
         const char *path;
         struct stat st;
@@ -79,23 +77,22 @@ typedef struct Client {
         Verb verbs[N_VERBS];
         Sentinel sentinels[5];
         size_t n_sentinels;
-        char *outside;      /* the mount table but for what is beneath the targets */
-        char *others;       /* the disk that somebody else has mounted */
-        uint64_t others_id; /* of that mount */
+        char *outside;      /* the mounts that are not beneath the targets */
+        char *others;       /* a disk that others have mounted */
+        uint64_t others_id; /* id of that mount; 0 while the worker may unmount it */
         dev_t host, secret;
-        Session *giant; /* that sends the message that is as long as can be; one at a time */
+        Session *giant; /* the session that sends a giant message, of which there is one at a time */
         gint64 next_giant, giant_ended, unfinished_deadline;
-        int unfinished;       /* a connection on which the rest of a message does not come; -1: none */
-        bool adopts;          /* in this phase, so that it may vanish; then others_id is 0 */
-        unsigned phase;       /* how many sessions there are in one */
-        unsigned phase_end;   /* the number of sessions */
-        guint32 session_usec; /* the longest that one lasts */
+        int unfinished;            /* a connection with an unfinished message; -1: none */
+        bool adopts;               /* the client adopts in this phase */
+        unsigned phase, phase_end; /* the sessions of a phase, and the number of the last one of this phase */
+        guint32 session_usec;      /* the longest time of a session */
         unsigned n_sessions, n_checked, n_questions, n_giants, n_giants_answered, n_unfinished;
-        long memory;                                /* after the first phase */
-        long memory_of_children, memory_with_giant; /* the most that all had */
+        long memory;                                /* of the worker after the first phase */
+        long memory_of_children, memory_with_giant; /* the largest sums, without and with a giant message */
 } Client;
 
-/* Sessions: a connection each. */
+/* --- sessions: each has a connection --- */
 
 static void session_end(Session *s) {
         if (s->client && s->client->giant == s) {
@@ -175,28 +172,24 @@ static int on_giant_reply(sd_bus_message *reply, void *userdata, sd_bus_error *e
         const sd_bus_error *failure = sd_bus_message_get_error(reply);
         Session *s = userdata;
 
-        /* The worker's own, and not that of a connection that broke. */
+        /* sd-bus makes an error of another name if the connection breaks. */
         if (failure && g_str_has_prefix(failure->name, ERROR_PREFIX))
                 s->client->n_giants_answered++;
         s->deadline = 0;
         return 1;
 }
 
-static int send_giant(Session *s, const char *verb) {
+/* The session makes no other call, as a child serves only one. */
+static void say_giant(Session *s) {
+        static const char *const verbs[] = { WORKER_MOUNT, WORKER_VERIFY, WORKER_UNMOUNT };
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
+        Client *c = s->client;
+        const char *verb = verbs[c->n_giants % G_N_ELEMENTS(verbs)];
+        gint64 now = g_get_monotonic_time();
 
         g_assert_cmpint(sd_bus_message_new_method_call(s->bus, &m, NULL, WORKER_PATH, WORKER_INTERFACE, verb), >=, 0);
         g_assert_cmpint(append_giant(verb, m), >=, 0);
-        return sd_bus_call_async(s->bus, NULL, m, on_giant_reply, s, UINT64_MAX);
-}
-
-/* Nothing else is said in this session, as the child serves one call. */
-static void say_giant(Session *s) {
-        static const char *const verbs[] = { WORKER_MOUNT, WORKER_VERIFY, WORKER_UNMOUNT };
-        Client *c = s->client;
-        gint64 now = g_get_monotonic_time();
-
-        if (send_giant(s, verbs[c->n_giants % G_N_ELEMENTS(verbs)]) < 0)
+        if (sd_bus_call_async(s->bus, NULL, m, on_giant_reply, s, UINT64_MAX) < 0)
                 return;
         c->giant = s;
         c->n_giants++;
@@ -204,9 +197,8 @@ static void say_giant(Session *s) {
         s->deadline = now + GIANT_MAX_SEC * G_USEC_PER_SEC;
 }
 
-/* The rest of it never comes. */
 static void begin_message(Client *c) {
-        /* A call, whose body and fields have these lengths */
+        /* The header of a call, with the lengths of its body and its fields */
         const struct {
                 uint8_t endian, type, flags, version;
                 uint32_t body, serial, fields;
@@ -226,7 +218,7 @@ static void begin_message(Client *c) {
         c->unfinished_deadline = g_get_monotonic_time() + 1000 * below(&c->chance, UNFINISHED_MAX_MSEC);
 }
 
-/* It counts if the child has let us in, and waits for the rest. */
+/* The message counts if the child has accepted the connection, and waits for the rest. */
 static void abandon_message(Client *c) {
         char text[512] = "";
 
@@ -239,7 +231,7 @@ static void abandon_message(Client *c) {
         c->unfinished = -1;
 }
 
-/* What is no D-Bus at all. */
+/* Sends bytes that are no D-Bus message. */
 static void babble(Client *c) {
         int fd = dial(c);
         char bytes[4096];
@@ -283,7 +275,7 @@ static bool session_step(Session *s) {
         return r > 0;
 }
 
-/* What must hold. */
+/* --- checks --- */
 
 static bool is_beneath_targets(const Mount *m) {
         return g_str_has_prefix(m->target, TEST_TARGETS "/");
@@ -339,10 +331,9 @@ static void check_sentinels(const Client *c) {
         }
 }
 
-/* What AddressSanitizer and UBSan have to say of the worker and its children, and the worker of them. */
+/* AddressSanitizer and UBSan write reports, and the worker logs children that crash. */
 static void check_reports(void) {
         g_autofree char *log = NULL;
-
         g_autoptr(GDir) directory = g_dir_open(TEST_DIR, 0, NULL);
         const char *name;
 
@@ -358,7 +349,7 @@ static void check_reports(void) {
                 g_error("A child crashed: %s", strstr(log, "was killed by signal"));
 }
 
-/* The child that had it may be there for a moment yet. */
+/* The child that has read a giant message ends a moment after its answer. */
 static bool has_giant(const Client *c) {
         return c->giant || (c->n_giants > 0 && g_get_monotonic_time() < c->giant_ended + 2 * G_USEC_PER_SEC);
 }
@@ -382,7 +373,7 @@ static void check(const Client *c) {
         check_sentinels(c);
 }
 
-/* The world. */
+/* --- files and mounts --- */
 
 static void add_sentinel(Client *c, const char *path) {
         Sentinel *s;
@@ -432,7 +423,7 @@ static void make_strangers(Client *c) {
         must(mkdir(OTHERS, 0755));
         must(mount("tmpfs", SECRET, "tmpfs", 0, NULL));
         file_write(SECRET "/token", "text");
-        /* So that it stays: who adopts it may unmount it. */
+        /* The open file keeps the mount busy, as the worker may unmount it after an adoption. */
         must(open(SECRET "/token", O_RDONLY | O_CLOEXEC));
         c->secret = device_of(SECRET);
         add_sentinel(c, SECRET);
@@ -475,22 +466,17 @@ static void unmount_all(const Client *c) {
                         (void) umount2(table->mounts[i].target, MNT_DETACH);
 }
 
-/* Until only the spare child is left. */
-static void wait_idle(const Client *c) {
-        WAIT_FOR(count_children(c->worker->pid, CHILDREN_ALL) <= 1);
-}
-
 static void end_sessions(Client *c) {
         for (size_t i = 0; i < SESSIONS; i++)
                 session_end(&c->sessions[i]);
         abandon_message(c);
-        wait_idle(c);
+        WAIT_FOR(count_children(c->worker->pid, CHILDREN_ALL) <= 1); /* the spare child is left */
         check(c);
         check_reports();
         must(truncate(LOG, 0));
 }
 
-/* On a machine that is busy sessions last longer, so that some of what they say is done. */
+/* Sessions last longer on a busy machine, so that the worker has time for some of their calls. */
 static void begin_sessions(Client *c) {
         g_autoptr(sd_bus) bus = worker_dial(c->worker);
         gint64 start = g_get_monotonic_time();
@@ -500,8 +486,7 @@ static void begin_sessions(Client *c) {
         c->phase_end = c->n_sessions + c->phase;
 }
 
-/* What was adopted is mounted anew, so that it is not; while it is nowhere else, where it may be read-only.
- */
+/* A new mount is not adopted. All others go before, as one of the same disk may be read-only. */
 static void begin_phase(Client *c) {
         end_sessions(c);
         begin_sessions(c);
@@ -513,7 +498,7 @@ static void begin_phase(Client *c) {
         mount_others(c);
 }
 
-/* What was never done, or never refused, has not been tried. */
+/* The worker has to do each verb at least once, and to refuse each at least once. */
 static bool has_tried_all(const Client *c) {
         for (size_t i = 0; i < N_VERBS; i++)
                 if (c->verbs[i].n_done == 0 || (i != WATCH && c->verbs[i].n_refused == 0))
@@ -555,7 +540,6 @@ static void run_sessions(Client *c, int seconds) {
                         continue;
                 c->n_checked = c->n_sessions;
                 check(c);
-                /* Room for what comes next. */
                 if (count_mounts() >= MOUNTS_MAX)
                         unmount_all(c);
                 if (c->n_sessions >= c->phase && c->memory == 0)
@@ -566,7 +550,7 @@ static void run_sessions(Client *c, int seconds) {
 
 static void check_mixture(const Client *c) {
         for (size_t i = 0; i < N_VERBS; i++)
-                g_print("# %s: %u done, %u refused\n", c->verbs[i].name, c->verbs[i].n_done, c->verbs[i].n_refused);
+                g_print("# %s: %u done, %u refused\n", verb_names[i], c->verbs[i].n_done, c->verbs[i].n_refused);
         g_print("# %u sessions, %u questions, memory of the worker %li KiB, then %li KiB, of its children %li KiB at most\n",
                 c->n_sessions, c->n_questions, c->memory, program_memory(c->worker->pid), c->memory_of_children);
         g_print("# %u giants, %u of them answered, memory of the children %li KiB with one, %u messages without an end\n",
@@ -576,17 +560,11 @@ static void check_mixture(const Client *c) {
         g_assert_cmpint(program_memory(c->worker->pid), <, c->memory + GROWTH_MAX_KIB);
 }
 
-/* What it has to say of each thing that is refused goes into a file. */
-static void start_worker(Client *c) {
+int main(int argc, char **argv) {
         static const char *const environment[] = {
                 "ASAN_OPTIONS=handle_abort=1:quarantine_size_mb=4:log_path=" TEST_DIR "/report",
                 "UBSAN_OPTIONS=log_path=" TEST_DIR "/report", NULL
         };
-
-        c->worker = worker_launch(NULL, &(Launch){ .environment = environment, .log = LOG });
-}
-
-int main(int argc, char **argv) {
         static Client c;
         int seconds = SECONDS, seed = -1;
         const GOptionEntry entries[] = {
@@ -609,13 +587,11 @@ int main(int argc, char **argv) {
                 seed, seconds);
         c.unfinished = -1;
         c.chance.random = g_rand_new_with_seed((guint32) seed);
-        for (size_t i = 0; i < N_VERBS; i++)
-                c.verbs[i] = (Verb){ .name = verb_names[i] };
         make_host(&c);
         make_strangers(&c);
         make_sources(&c);
         c.outside = describe_outside();
-        start_worker(&c);
+        c.worker = worker_launch(NULL, &(Launch){ .environment = environment, .log = LOG });
 
         run_sessions(&c, seconds);
         check_mixture(&c);

@@ -23,10 +23,8 @@ static const char *const options[] = { "ro",         "noexec",        "errors=pa
 
 static const char *const contexts[] = { LABEL_1, LABEL_2, "", "system_u:object_r:shadow_t:s0", "rubbish", NULL };
 
-/* Elements of an array, which would take minutes to read if that took the square of their number. */
+/* An array of so many elements takes minutes to read if the time grows with the square of their number. */
 enum { ENDLESS = 500 * 1000 };
-
-/* Chance. */
 
 unsigned below(const Chance *c, unsigned n) {
         return (unsigned) g_rand_int_range(c->random, 0, (int) n);
@@ -42,7 +40,7 @@ static gid_t random_group(const Chance *c) {
         return PICK(c, groups);
 }
 
-/* Mostly that of a mount that is there. */
+/* Returns the identity of a mount in most cases. */
 static MountIdentity random_identity(const Chance *c) {
         _cleanup_(mount_table_freep) MountTable *table = NULL;
         const Mount *m;
@@ -56,7 +54,7 @@ static MountIdentity random_identity(const Chance *c) {
         return (MountIdentity){ .id = m->id, .device = path_printf("%u:%u", major(m->device), minor(m->device)) };
 }
 
-/* Mostly what is right, so that more than the first check is met. */
+/* Most values are right, so that calls pass the first check of the worker. */
 static const char *some_target(const Chance *c) {
         return percent(c, 60) ? PICK(c, usual_targets) : PICK(c, targets);
 }
@@ -65,7 +63,7 @@ static const char *some_type(const Chance *c, const char *source) {
         return percent(c, 20) ? PICK(c, types) : g_str_equal(source, "tmpfs") ? "tmpfs" : "ext4";
 }
 
-/* That of the mount at the target, if there is one. */
+/* Returns the identity of the mount at the target, if the target is a mount. */
 static MountIdentity right_identity(const Chance *c, const char *target) {
         _cleanup_(mount_table_freep) MountTable *table = NULL;
 
@@ -84,8 +82,6 @@ static MountIdentity some_identity(const Chance *c, const char *target) {
         return percent(c, 70) ? right_identity(c, target) : random_identity(c);
 }
 
-/* What is said. */
-
 int append_rubbish(const Chance *c, sd_bus_message *m) {
         g_autofree uint64_t *many = NULL;
 
@@ -102,7 +98,7 @@ int append_rubbish(const Chance *c, sd_bus_message *m) {
         }
 }
 
-/* It is written into each journal record of the child. */
+/* The child writes the origin into each of its journal records. */
 static CallOrigin random_origin(const Chance *c) {
         static const char *const volumes[] = { "", "\033[2J", "v\nSELVOL_JOB=1\nMESSAGE=lie", "../v", "../v\n" };
         char *volume = percent(c, 1)    ? g_strnfill(1000000, 'v')
@@ -156,7 +152,7 @@ int append_call(const Chance *c, const char *verb, sd_bus_message *m) {
         return g_str_equal(verb, WORKER_EXPECT) ? append_expected(c, m) : 0;
 }
 
-/* sd-bus takes 128 MiB, header and all. */
+/* sd-bus takes messages of up to 128 MiB, with the header. */
 int append_giant(const char *verb, sd_bus_message *m) {
         g_autofree char *endless = g_strnfill(128 * 1024 * 1024 - 4096, 'v');
 
@@ -172,7 +168,7 @@ int append_giant(const char *verb, sd_bus_message *m) {
 }
 
 int append_plan(const Chance *c, sd_bus_message *m) {
-        /* What others have mounted, with nothing else that could be refused. */
+        /* An aimed answer shares a mount of others, and has nothing else that the worker could refuse. */
         bool aimed = percent(c, 30), shares = percent(c, 30);
         const char *share = aimed ? (percent(c, 50) ? SECRET : OTHERS) : some_target(c);
         _cleanup_(mount_identity_done) MountIdentity shared =

@@ -3,16 +3,16 @@
 
 #include "../root/volumes.h"
 
-/* What the hostile client says: by chance, out of what might do harm. */
+/* The hostile client draws the values of its messages from those that might do harm. */
 
-#define HOST    TEST_DIR "/host"       /* a disk of the host's */
-#define OUTSIDE TEST_DIR "/outside"    /* a directory of the host's */
-#define SECRET  TEST_TARGETS "/secret" /* a tmpfs that is another pod's */
-#define OTHERS  TEST_TARGETS "/others" /* a disk that somebody else has mounted */
+#define HOST    TEST_DIR "/host"       /* a disk of the host */
+#define OUTSIDE TEST_DIR "/outside"    /* a directory of the host */
+#define SECRET  TEST_TARGETS "/secret" /* the tmpfs of another pod's secret */
+#define OTHERS  TEST_TARGETS "/others" /* a disk that others have mounted */
 
 typedef struct Chance {
         GRand *random;
-        const char *sources[12]; /* to mount */
+        const char *sources[12]; /* of mounts */
         size_t n_sources;
 } Chance;
 
@@ -20,9 +20,9 @@ bool percent(const Chance *c, unsigned n);
 unsigned below(const Chance *c, unsigned n);
 #define PICK(chance, array) ((array)[below(chance, G_N_ELEMENTS(array))])
 
-/* As their namesakes of wire/messages.h. What can't be appended is a negative errno. */
+/* These return a negative errno if sd-bus can't append the values. */
 int append_rubbish(const Chance *c, sd_bus_message *m);
 int append_call(const Chance *c, const char *verb, sd_bus_message *m);
 int append_plan(const Chance *c, sd_bus_message *m);
-/* As long as a message can be, all of it in the first string. */
+/* Appends a string that makes the message as long as possible. */
 int append_giant(const char *verb, sd_bus_message *m);

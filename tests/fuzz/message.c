@@ -26,7 +26,7 @@ uint64_t words_next_number(Words *w) {
         return strtoull(s, NULL, 10);
 }
 
-/* Messages can be made and read as long as there is something that might become a connection. */
+/* sd-bus makes and reads messages only for a bus that might become connected. */
 static sd_bus *bus;
 
 static void close_bus(void) {
@@ -62,7 +62,7 @@ int message_finish(sd_bus_message *m) {
         return 0;
 }
 
-/* --- to fill it --- */
+/* --- filling --- */
 
 typedef union Value {
         uint8_t y;
@@ -77,7 +77,7 @@ typedef union Value {
         const char *s;
 } Value;
 
-/* What is UTF-8 to us is so to sd-bus, or messages of ours would be lost. */
+/* utf8_is_valid() and sd-bus have to agree on strings, as messages of selvol would be lost otherwise. */
 static int fill_string(sd_bus_message *m, const char *s) {
         int r = sd_bus_message_append_basic(m, 's', s);
 
@@ -103,12 +103,12 @@ static int fill_basic(sd_bus_message *m, char type, Words *w) {
                 return sd_bus_message_append_basic(m, type, &(Value){ .b = n != 0 });
         case 'h':
                 return -EOPNOTSUPP;
-        default: /* Of other numbers the lower bytes are what is in the union; which type is invalid sd-bus knows. */
+        default: /* other numbers are in the lower bytes of the union, and sd-bus refuses an invalid type */
                 return sd_bus_message_append_basic(m, type, &(Value){ .t = n });
         }
 }
 
-/* The length of the one complete type that types begin with; 0 if there is none. */
+/* Returns the length of the complete type at the beginning of types, 0 if types do not begin with one. */
 static size_t type_length(const char *types) {
         size_t n = 0, depth = 0;
 
@@ -129,7 +129,7 @@ static size_t type_length(const char *types) {
         return n;
 }
 
-/* Of a type in which nothing ends a recursion there would be endlessly many. */
+/* Without this limit a type might be filled without an end, as words are "" after the last one. */
 static bool may_fill(Words *w) {
         if (!words_at_end(w))
                 return true;
@@ -143,7 +143,7 @@ static int fill_array(sd_bus_message *m, const char *element, Words *w) {
         uint64_t n = words_next_number(w);
         int r = 0;
 
-        /* Only a few numbers lead to an array that takes long. */
+        /* Most large numbers become a small one, as a long array takes time. */
         if (n > FILL_ELEMENTS_MAX + w->n_beyond)
                 n = FILL_ELEMENTS_MAX;
         for (; r >= 0 && n > 0 && may_fill(w); n--)
@@ -151,7 +151,7 @@ static int fill_array(sd_bus_message *m, const char *element, Words *w) {
         return r;
 }
 
-/* types is one complete type of a container. */
+/* types is the complete type of one container. */
 static int fill_container(sd_bus_message *m, const char *types, Words *w) {
         _cleanup_free_ char *contents = NULL;
         char type = types[0];
@@ -197,7 +197,7 @@ int message_fill(sd_bus_message *m, const char *types, Words *w) {
         return 0;
 }
 
-/* --- to compare --- */
+/* --- comparing --- */
 
 static bool basics_equal(sd_bus_message *a, sd_bus_message *b, char type) {
         Value x = { 0 }, y = { 0 };

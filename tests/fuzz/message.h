@@ -5,31 +5,30 @@
 
 #include "fuzz.h"
 
-/* An input as words, each of which ends with a NUL: what has more than one value reads one after the other. After the last word
- * all are "". */
+/* An input has words, each of which ends with a NUL. All words after the last one are "". */
 typedef struct Words {
         const uint8_t *data;
         size_t size;
-        size_t n_beyond; /* how many elements all arrays together may get after the last word */
+        size_t n_beyond; /* all arrays together may get so many elements after the last word */
 } Words;
 
-/* The next word, or the last one without a NUL. */
+/* The last word may lack its NUL. */
 char *words_next(Words *w);
-/* Likewise as a number, 0 if it is none; negative ones are those from UINT64_MAX down. */
+/* Returns the next word as a number, 0 if it is none. Negative numbers count from UINT64_MAX down. */
 uint64_t words_next_number(Words *w);
 bool words_at_end(const Words *w);
 
-/* A message without a body, of a bus that is not connected. */
+/* Returns a message without a body, of a bus that is not connected. */
 sd_bus_message *message_new(void);
-/* Nothing more can be appended; it is read from the start. Returns 0, or a negative errno if its type is too long. */
+/* Seals the message, and rewinds it. Returns 0, or a negative errno if its type is too long. */
 int message_finish(sd_bus_message *m) _warn_unused_;
 
-/* Appends values of these D-Bus types, made of words: a string as it is, unless D-Bus can't carry it; for an array the number of its
- * elements; for a variant its type. Returns 0, or a negative errno if no message can be made of it, as with an invalid type or more
- * containers in each other than there can be. */
+/* Appends values of these D-Bus types, which are made of words: a string is a word, unless D-Bus can't carry
+ * it; an array has the number of its elements before these, and a variant its type. Returns 0, or a negative
+ * errno if D-Bus has no such message, as with an invalid type or too many nested containers. */
 int message_fill(sd_bus_message *m, const char *types, Words *w) _warn_unused_;
-/* No array gets more elements of words. */
+/* An array gets at most so many elements before the last word. */
 enum { FILL_ELEMENTS_MAX = 1024 };
 
-/* Whether what is left to read of both is the same. */
+/* Compares the rest of both messages. */
 bool messages_equal(sd_bus_message *a, sd_bus_message *b);

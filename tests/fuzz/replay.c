@@ -5,7 +5,7 @@
 
 #include "fuzz.h"
 
-/* In libFuzzer's place: each file of a directory, once. */
+/* This replaces libFuzzer. It runs the target once for each file of a directory. */
 
 static void run_file(const char *path) {
         _cleanup_fclose_ FILE *file = fopen(path, "re");
@@ -16,7 +16,7 @@ static void run_file(const char *path) {
                 perror(path);
                 exit(EXIT_FAILURE);
         }
-        /* Of the very size, so that AddressSanitizer sees what is read behind it. */
+        /* The block has exactly the size of the input, so that AddressSanitizer sees a read behind it. */
         data = malloc((size_t) st.st_size + !st.st_size);
         if (!data || fread(data, 1, (size_t) st.st_size, file) != (size_t) st.st_size)
                 exit(EXIT_FAILURE);

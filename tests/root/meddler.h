@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* A thread that changes again and again what is worked on meanwhile. */
+/* A thread that changes files again and again while the code that is tested works on them. */
 typedef struct Meddler {
         void (*meddle)(void *userdata, unsigned i); /* one round, the i-th */
         void *userdata;
@@ -20,6 +20,6 @@ typedef struct Meddler {
 
 void meddler_start(Meddler *m);
 void meddler_stop(Meddler *m);
-/* Returns between two rounds, the next of which begins when it is resumed. */
+/* Waits for the end of the round. The next round begins after meddler_resume(). */
 void meddler_pause(Meddler *m);
 void meddler_resume(Meddler *m);

@@ -7,10 +7,10 @@
 #include "wire/peer.h"
 #include "wire/protocol.h"
 
-/* The longest that an operation may be silent, on a machine that has other things to do. */
+/* An operation may be silent for so long, as the machine may be busy with other work. */
 #define STEP_USEC (WAIT_SEC * G_USEC_PER_SEC)
 
-/* --- what is heard --- */
+/* --- messages of the worker --- */
 
 static void heard_done(Heard *h) {
         plan_question_done(&h->question);
@@ -51,6 +51,25 @@ void answer_drop(Answer a) {
         answer_done(&a);
 }
 
+void counts_check(const char *file, int line, const WalkCounts *a, const WalkCounts *e) {
+        const struct {
+                const char *name;
+                uint64_t is, wanted;
+        } rows[] = {
+                { "done", a->done, e->done },
+                { "changed", a->changed, e->changed },
+                { "mismatched", a->mismatched, e->mismatched },
+                { "misowned", a->misowned, e->misowned },
+                { "failed", a->failed, e->failed },
+                { "skipped", a->skipped, e->skipped },
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
+                if (rows[i].is != rows[i].wanted)
+                        g_error("%s:%i: %s is %" G_GUINT64_FORMAT ", not %" G_GUINT64_FORMAT, file, line,
+                                rows[i].name, rows[i].is, rows[i].wanted);
+}
+
 static PlanAnswer make_plan_answer(const Operation *o) {
         const Arguments *a = &o->arguments;
         const char *share = a->share ? a->share : g_str_equal(o->method, WORKER_CHANGE) ? a->target : NULL;
@@ -82,13 +101,13 @@ static void answer_question(Operation *o, sd_bus_message *question) {
         if (sd_bus_message_is_method_call(question, NULL, DECISION_PLAN)) {
                 PlanAnswer answer = make_plan_answer(o);
 
-                /* As selvold, which sees no further holder in most of these. */
+                /* Mostly selvold knows no other holder, so it asks the worker to look for others. */
                 if (o->heard.question.observed.mounts_unknown && !o->arguments.share && !o->arguments.blind)
                         answer = (PlanAnswer){ .step = PLAN_LOOK, .seclabel = -1, .files = FILES_WANTED_INIT };
                 g_assert_cmpint(plan_answer_append(reply, &answer), ==, 0);
                 g_strfreev(answer.mount_options);
         }
-        /* Who asked may have been killed meanwhile. */
+        /* A test may have killed the child that has asked. */
         r = sd_bus_send(o->bus, reply, NULL);
         g_assert_true(r >= 0 || r == -ECONNRESET || r == -EPIPE);
 }
@@ -156,9 +175,7 @@ static int on_message(sd_bus_message *m, void *userdata, sd_bus_error *error) {
 }
 
 static int on_reply(sd_bus_message *m, void *userdata, sd_bus_error *error) {
-        Operation *o = userdata;
-
-        o->reply = sd_bus_message_ref(m);
+        ((Operation *) userdata)->reply = sd_bus_message_ref(m);
         return 0;
 }
 
@@ -175,7 +192,7 @@ static Operation *operation_new(const Worker *w, const char *method, sd_bus_mess
         return o;
 }
 
-/* Takes the call over. The child may be gone already. */
+/* Unrefs the call. The flush may fail, as a test may have killed the child already. */
 static Operation *operation_send(Operation *o, sd_bus_message *call) {
         int r;
 
@@ -217,7 +234,7 @@ Operation *operation_start_verify(const Worker *w, const VerifyCall *c) {
         return operation_send(o, call);
 }
 
-/* sd_bus_wait() returns 0 also where the connection is about to end. */
+/* sd_bus_wait() also returns 0 when the connection is about to end, so the clock tells whether time is up. */
 void operation_step(Operation *o) {
         gint64 start = g_get_monotonic_time();
         int r = sd_bus_process(o->bus, NULL);
@@ -257,7 +274,7 @@ static void operation_free(Operation *o) {
 }
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Operation, operation_free)
 
-/* What holds for every operation that ended well. */
+/* The result of each operation that succeeds agrees with the messages that the worker has sent before. */
 static void check_result(const Operation *o, const OperationResult *result) {
         const Heard *h = &o->heard;
 
@@ -283,43 +300,36 @@ static void check_result(const Operation *o, const OperationResult *result) {
                 g_assert_cmpuint(h->n_plans, >=, 1);
 }
 
-static void read_result(Operation *o, Answer *a) {
-        OperationResult result;
-
-        g_assert_cmpint(operation_result_read(o->reply, &result), ==, 0);
-        check_result(o, &result);
-        a->repeated = result.repeated;
-        a->walked = result.walked;
-        a->outcome = result.outcome;
-        a->mark = result.mark;
-        a->files = result.files;
-        a->detail = result.detail;
-        a->walk = result.walk;
-        a->fingerprint = result.fingerprint;
-}
-
-static void read_verified(Operation *o, Answer *a) {
-        VerifyResult result;
-
-        g_assert_cmpint(verify_result_read(o->reply, &result), ==, 0);
-        a->matches = result.matches;
-        a->actual = result.actual;
-        a->walk = result.walk;
-        a->reset = result.reset;
-        a->not_reset = result.not_reset;
-}
-
 static void read_reply(Operation *o, Answer *a) {
-        UnmountResult result;
+        if (g_str_equal(o->method, WORKER_VERIFY)) {
+                VerifyResult v;
 
-        if (g_str_equal(o->method, WORKER_VERIFY))
-                read_verified(o, a);
-        else if (g_str_equal(o->method, WORKER_UNMOUNT)) {
-                g_assert_cmpint(unmount_result_read(o->reply, &result), ==, 0);
-                a->unmounted = result.unmounted;
-                a->fingerprint = result.fingerprint;
-        } else
-                read_result(o, a);
+                g_assert_cmpint(verify_result_read(o->reply, &v), ==, 0);
+                *a = (Answer){ .matches = v.matches,
+                               .actual = v.actual,
+                               .walk = v.walk,
+                               .reset = v.reset,
+                               .not_reset = v.not_reset };
+        } else if (g_str_equal(o->method, WORKER_UNMOUNT)) {
+                UnmountResult u;
+
+                g_assert_cmpint(unmount_result_read(o->reply, &u), ==, 0);
+                *a = (Answer){ .unmounted = u.unmounted, .fingerprint = u.fingerprint };
+        } else {
+                OperationResult r;
+
+                g_assert_cmpint(operation_result_read(o->reply, &r), ==, 0);
+                check_result(o, &r);
+                *a = (Answer){ .repeated = r.repeated,
+                               .walked = r.walked,
+                               .outcome = r.outcome,
+                               .mark = r.mark,
+                               .files = r.files,
+                               .detail = r.detail,
+                               .walk = r.walk,
+                               .fingerprint = r.fingerprint };
+        }
+        a->kind = "ok";
         g_assert_cmpint(sd_bus_message_at_end(o->reply, true), >, 0);
 }
 
@@ -332,10 +342,9 @@ Answer operation_finish(Operation *operation) {
         error = o->reply ? sd_bus_message_get_error(o->reply) : NULL;
         if (!o->reply || (error && g_str_equal(error->name, SD_BUS_ERROR_NO_REPLY)))
                 a.kind = "gone";
-        else if (!error) {
-                a.kind = "ok";
+        else if (!error)
                 read_reply(o, &a);
-        } else {
+        else {
                 a.kind = g_intern_string(g_str_has_prefix(error->name, ERROR_PREFIX)
                                                  ? error->name + strlen(ERROR_PREFIX)
                                                  : error->name);
@@ -403,7 +412,7 @@ static Answer unmount_with(const Worker *w, const UnmountCall *c) {
         return operation_finish(operation_send(o, call));
 }
 
-/* Of no device if there is no such mount. */
+/* The identity has no device if the mount is not there. */
 static MountIdentity identity_of(uint64_t id) {
         _cleanup_(mount_table_freep) MountTable *table = NULL;
         _cleanup_(mount_fact_done) MountFact fact = { 0 };

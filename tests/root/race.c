@@ -11,7 +11,7 @@
 
 enum {
         OPERATIONS_MIN = 8,
-        OPERATIONS_MAX = 3000, /* until both outcomes were seen */
+        OPERATIONS_MAX = 3000, /* a race ends then, also if it has not seen both outcomes */
 };
 
 unsigned draw(unsigned *seed, unsigned below) {
@@ -37,7 +37,7 @@ void linger(unsigned *seed) {
         }
 }
 
-/* --- who exchanges --- */
+/* --- exchangers --- */
 
 bool race_rests(const atomic_llong *until) {
         gint64 usec = atomic_load(until);
@@ -55,7 +55,7 @@ static void exchange(void *userdata, unsigned i) {
         }
         if (renameat2(AT_FDCWD, pair[0], AT_FDCWD, pair[1], RENAME_EXCHANGE) >= 0)
                 e->n++;
-        else if (errno != EBUSY) /* something is mounted there */
+        else if (errno != EBUSY) /* a mount keeps one of them busy */
                 g_error("%s and %s: %s", pair[0], pair[1], g_strerror(errno));
         linger(&e->seed);
 }
@@ -128,7 +128,7 @@ void race_finish(Race *race, unsigned long n_exchanges) {
         g_assert_cmpuint(race->outcomes[1], >, 0);
 }
 
-/* --- what is outside --- */
+/* --- sentinels --- */
 
 void sentinel_make(Sentinel *s, char *path, mode_t mode) {
         s->path = path;
@@ -180,7 +180,7 @@ void outside_make(Outside *o, const char *path) {
 
         for (size_t i = 0; i < OUTSIDE_SENTINELS; i++)
                 sentinel_make(&o->sentinels[i], path_printf("%s%s", path, rows[i].name), rows[i].mode);
-        /* by what was made in them */
+        /* The file in a directory has changed the ctime of the directory. */
         for (size_t i = 0; i < OUTSIDE_SENTINELS; i++)
                 sentinel_touched(&o->sentinels[i]);
 }

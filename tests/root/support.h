@@ -9,37 +9,41 @@
 #include "support/program.h"
 #include "support/wait.h"
 
-/* What the tests as root share: a mount namespace in which all they do stays and goes with them, images,
- * and a worker. SELinux is off where they run; tests/vm has the rest. */
+/* The tests as root share a mount namespace, which goes with all that they have mounted in it when they end,
+ * images, and a worker. SELinux is off where they run. The tests in tests/vm need SELinux. */
 
 #define TEST_DIR     "/run/selvol-test"
 #define TEST_TARGETS TEST_DIR "/targets"
 #define TEST_IMAGES  TEST_DIR "/images"
 
-/* namespace_enter(), and makes the directories above. */
+/* Calls namespace_enter(), and makes the directories above. */
 bool test_enter(void);
-/* main() of the programs here. */
+/* The main() of each program here calls this. */
 int run_tests(int argc, char **argv);
+
+/* Ends the test if the path can't be opened. The descriptor is closed by execve(2). */
+int open_path(const char *path, int flags);
+/* The same, to read the directory, or to walk from there. */
+int open_directory(const char *path);
 
 /* Makes an image with a file system (NULL: with none), or marks the test as skipped and returns NULL. */
 char *make_image(const char *name, const char *fs_type);
 char *make_target(const char *name);
-/* Attaches the image to a loop device, which goes with *ret_fd. */
+/* Attaches the image to a loop device. The kernel detaches the device when *ret_fd is closed. */
 char *attach_loop(const char *image, int *ret_fd);
-/* A symbolic link in /dev, which the host sees too: to be removed. */
+/* Makes a symbolic link in /dev. The host sees the link too, so the caller has to remove it. */
 char *make_link(const char *name, const char *leads_to);
-/* Notes what is mounted there as the worker does what it has made itself. */
+/* Writes the note that the worker would have written if it had made the mount itself. */
 void note_mount(const char *target);
 void note_mount_as(const char *target, const char *volume);
 bool is_mounted(const char *path);
 bool is_read_only(const char *path);
 uint64_t mount_id_of(const char *path);
-/* The fact in the mount table about the mount that the path is on. */
 MountFact mount_fact_of(const char *path);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(MountFact, mount_fact_done)
-/* How many mounts the namespace has beneath the targets. */
+/* Counts the mounts beneath the targets. */
 size_t count_mounts(void);
-/* How many loop devices there are over the image. */
+/* Counts the loop devices of the image. */
 size_t count_loops(const char *image);
 /* There is none, or there is none as soon as another process, which looks for an image among all loop
  * devices, closes it. */
@@ -50,35 +54,33 @@ typedef struct Worker {
         char *socket;
 } Worker;
 
-/* Starts a worker with the shipped configuration, roots of the test, and a drop-in (NULL: none); behind the
- * words of wrapper, if not NULL. */
+/* Starts a worker with the shipped configuration, the roots of the test, and a drop-in (NULL: without one).
+ * The words of the wrapper (NULL: none) come before the worker's own. */
 Worker *worker_start(const char *dropin, const char *const *wrapper);
-/* The same in any other way. */
 Worker *worker_launch(const char *dropin, const Launch *how);
-/* Under strace(1) with this injection ("inject=fsync:signal=KILL:when=1"), which traces from the side: the
- * worker stays our child. Or marks the test as skipped and returns NULL. */
+/* Starts a worker under strace(1) with this injection ("inject=fsync:signal=KILL:when=1"). strace runs beside
+ * the worker, which is a child of the test. Without strace it skips the
+ * test and returns NULL. */
 Worker *worker_start_traced(const char *injection);
-/* The same, of system calls on the file alone, which are logged. */
+/* The same, but strace injects only into system calls on this file, and logs these to WORKER_TRACE. */
 #define WORKER_TRACE TEST_DIR "/trace"
 Worker *worker_start_traced_at(const char *path, const char *injection);
-/* Under strace(1), which writes each of these system calls ("open,openat") into the log before it returns,
- * with the paths of descriptors. */
+/* Starts a worker under strace(1), which writes each of these system calls ("open,openat") into the log
+ * before the call returns, with the paths of descriptors. */
 Worker *worker_start_logged(const char *calls, const char *log);
-/* Stops it and checks that it ends well. */
+/* Stops the worker and checks that its exit status is 0. */
 void worker_stop(Worker *w);
-/* Whether workers are to do without file system contexts. */
+/* Tells whether workers of this run do without file system contexts. */
 bool stages_in_namespace(void);
-/* With the shipped configuration alone: NULL, or started by add_tests() for all cases. */
+/* A worker with only the shipped configuration, which add_tests() may start for all cases; or NULL. */
 extern Worker *worker;
 
-/* The child of the only connection there is. */
+/* Returns the child that serves the only connection. */
 pid_t worker_find_child(const Worker *w);
-/* The child that waits for the next connection. */
-pid_t worker_find_spare(const Worker *w);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Worker, worker_stop)
 
 sd_bus *worker_dial(const Worker *w);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(sd_bus, sd_bus_close_unref)
 
-/* Reads until the end of the connection, which the worker promises comes when the child is gone. */
+/* Reads to the end of the connection, which ends when the child is gone, as the worker promises. */
 void wait_for_end(sd_bus *bus);

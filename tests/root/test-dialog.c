@@ -8,14 +8,15 @@
 #include "volumes.h"
 #include "wire/protocol.h"
 
-/* The child's questions: nothing is seen while one has no answer, and whatever ends it, nothing is left. */
+/* Nobody sees a mount while a question of the child has no answer. Nothing is left when the child ends. */
 
 static void assert_gone(pid_t child) {
         g_assert_cmpint(kill(child, 0), <, 0);
         g_assert_cmpint(errno, ==, ESRCH);
 }
 
-/* Nobody sees the mount but after an answer; end is how the test ends what it has kept waiting. Releases o. */
+/* Ends a held operation with an answer, by hanging up, or by a kill of the child. Nobody sees the mount
+ * before an answer. */
 static Answer end_held(Operation *o, const char *end, const char *target) {
         bool answered = g_str_equal(end, "answer");
         pid_t child = worker_find_child(worker);
@@ -60,7 +61,7 @@ static char *make_owned_image(const char *name) {
         return g_steal_pointer(&image);
 }
 
-/* Which mount it is, and the groups that it swaps, have to be known before it is seen. */
+/* selvold has to know the id and the swapped groups of a mount before anybody sees the mount. */
 static void test_held_ready(gconstpointer data) {
         g_autofree char *image = make_owned_image("ready"), *target = make_target("ready-here");
         const Arguments a = volume_at(image, "ext4", target, .files = wanted_group(2000), .hold_ready = true);
@@ -80,32 +81,28 @@ static void test_held_ready(gconstpointer data) {
         assert_no_loop(image);
 }
 
-/* No reply, no mount, no change of a mark: selvold knows why. */
+/* selvold tells the child to end. The child sends no reply, mounts nothing and changes no mark. */
 static void test_verdict(gconstpointer data) {
         PlanStep step = GPOINTER_TO_INT(data);
         g_autoptr(TestVolume) v = volume_mount("step", "ext4", 0);
         g_autofree char *image = make_image("step-2", "ext4"), *target = make_target("step-2");
-        const Arguments rows[] = {
-                { .source = image, .fs_type = "ext4", .target = target },
-                { .target = v->target },
-                { .target = v->target },
-                { .source = image, .fs_type = "ext4" },
+        const struct {
+                const char *method, *source, *target;
+        } rows[] = {
+                { WORKER_MOUNT, image, target },
+                { WORKER_ADOPT, NULL, v->target },
+                { WORKER_CHANGE, NULL, v->target },
+                { WORKER_CHANGE, image, NULL },
         };
-        static const char *const methods[] = { WORKER_MOUNT, WORKER_ADOPT, WORKER_CHANGE, WORKER_CHANGE };
 
         fill_tree(v->target, 1, 1);
         for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-                Arguments a = rows[i];
-                Operation *o;
-                pid_t child;
+                Operation *o = operation_start_held(worker, rows[i].method,
+                                                    &volume_at(rows[i].source, rows[i].source ? "ext4" : NULL,
+                                                               rows[i].target, .step = step, .change = MARK_TAINT,
+                                                               .files = wanted_labels(LABEL_1), .hold_plan = true));
+                pid_t child = worker_find_child(worker);
 
-                a.step = step;
-                a.change = MARK_TAINT;
-                a.files = wanted_labels(LABEL_1);
-                a.hold_plan = true;
-                o = operation_start_held(worker, methods[i], &a);
-
-                child = worker_find_child(worker);
                 operation_answer(o);
                 g_auto(Answer) ended = expect(operation_finish(o), "gone");
                 g_assert_cmpuint(ended.heard.n_plans, ==, 1);
@@ -118,7 +115,7 @@ static void test_verdict(gconstpointer data) {
         g_assert_cmpuint(count_labeled(v->target, LABEL_1), ==, 0);
 }
 
-/* What Ready says is that of the mount that is seen then. */
+/* Ready has the identity of the mount that is visible later. */
 static void test_ready(void) {
         g_autofree char *image = make_image("identity", "ext4"), *one = make_target("identity-1"),
                         *two = make_target("identity-2");
@@ -134,10 +131,10 @@ static void test_ready(void) {
         must(umount2(two, 0));
 }
 
-/* A repeated request finds its mount, or another one in the way. */
+/* A repeated call finds the mount that it expects, or another mount in its place. */
 static void test_expected(void) {
         g_autofree char *image = make_image("expected", "ext4"), *target = make_target("expected");
-        Arguments a = { .source = image, .fs_type = "ext4", .target = target };
+        Arguments a = volume_at(image, "ext4", target);
 
         g_auto(Answer) first = expect_ok(call_mount(worker, &a));
         g_assert_false(first.repeated);
@@ -161,18 +158,18 @@ static void test_expected(void) {
         }
         must(umount2(target, 0));
 
-        /* It went meanwhile: it is mounted as if for the first time. */
+        /* The expected mount has gone, so the worker makes a new one. */
         a.expected = first.heard.ready.identity;
         assert_says(call_mount(worker, &a), repeated, ==, false);
         g_assert_true(is_mounted(target));
         must(umount2(target, 0));
 }
 
-/* What is expected is there, but not where the path leads: it has not gone, and what hides it is named. */
+/* Another mount hides the expected one. The worker names the mount that hides it. */
 static void test_expected_hidden(void) {
         g_autofree char *image = make_image("hidden", "ext4"), *parent = make_target("expected-hidden"),
                         *target = make_target("expected-hidden/v");
-        Arguments a = { .source = image, .fs_type = "ext4", .target = target };
+        Arguments a = volume_at(image, "ext4", target);
 
         g_auto(Answer) first = expect_ok(call_mount(worker, &a));
         must(mount("on-top", parent, "tmpfs", 0, NULL));
@@ -184,7 +181,7 @@ static void test_expected_hidden(void) {
         must(umount2(target, 0));
 }
 
-/* The first answer supposes that the mount shows labels; with SELinux off none does. */
+/* The first answer needs a mount with labels. SELinux is off, so there are none, and the child asks again. */
 static void test_seclabel(void) {
         g_autofree char *image = make_image("seclabel", "ext4"), *target = make_target("seclabel");
 
@@ -200,7 +197,7 @@ static void test_seclabel(void) {
         must(umount2(target, 0));
 }
 
-/* What is mounted already is told with the question. */
+/* The question of Adopt and Change has the facts of the mount. */
 static void test_mounted(void) {
         g_autoptr(TestVolume) v = volume_mount("told", "ext4", 0);
 
@@ -229,56 +226,48 @@ static char *find_superblock(const char *source, const char *fs_type) {
         return g_strdup(observed.question.observed.superblock);
 }
 
-/* Whatever a source is called, it has one name for claims. */
+/* A claim has the name of the superblock, which is the same for all names of a source. */
 static void test_superblock(void) {
+        _cleanup_close_ int loop = -EBADF;
         g_autofree char *image = make_image("superblock", "ext4"), *other = make_image("superblock-2", "ext4"),
-                        *target = make_target("superblock-mounted"), *device = NULL, *link = NULL;
-        g_autofree char *of_image = NULL, *of_device = NULL, *of_link = NULL, *of_other = NULL, *of_tmpfs = NULL;
-        int loop;
+                        *target = make_target("superblock-mounted"), *of_image = find_superblock(image, "ext4"),
+                        *device = attach_loop(image, &loop),
+                        *link = make_link("superblock", strrchr(device, '/') + 1),
+                        *of_device = find_superblock(device, "ext4"), *of_link = find_superblock(link, ""),
+                        *of_other = find_superblock(other, "ext4"), *of_tmpfs = find_superblock("tmpfs", "tmpfs");
 
-        of_image = find_superblock(image, "ext4");
-        device = attach_loop(image, &loop);
-        link = make_link("superblock", strrchr(device, '/') + 1);
-        of_device = find_superblock(device, "ext4");
-        of_link = find_superblock(link, "");
-        of_other = find_superblock(other, "ext4");
-        of_tmpfs = find_superblock("tmpfs", "tmpfs");
         g_assert_true(g_str_has_prefix(of_image, "image:"));
         g_assert_cmpstr(of_device, ==, of_image);
         g_assert_cmpstr(of_link, ==, of_image);
         g_assert_cmpstr(of_other, !=, of_image);
         g_assert_cmpstr(of_tmpfs, ==, NULL);
 
-        /* And once it is mounted. */
         must(mount(device, target, "ext4", 0, NULL));
         g_auto(Answer) adopted =
                 expect(call_adopt(worker, &(Arguments){ .target = target, .step = PLAN_STOP }), "gone");
         g_assert_cmpstr(adopted.question.observed.superblock, ==, of_image);
         must(umount2(target, 0));
         must(unlink(link));
-        close(loop);
 }
 
-/* It has a name by its UUID. The kernel would find the second device by that, and nobody has checked it. */
+/* The name of a btrfs has its UUID. The kernel finds a second device by the UUID, and no process has checked
+ * that device. */
 static void test_superblock_btrfs(void) {
+        _cleanup_close_ int loop_one = -EBADF, loop_two = -EBADF;
         g_autofree char *one = make_image("btrfs-first", NULL), *two = make_image("btrfs-second", NULL),
-                        *device_one = NULL, *device_two = NULL, *of_one = NULL, *target = make_target("btrfs");
-        int loop_one, loop_two;
+                        *device_one = attach_loop(one, &loop_one), *device_two = attach_loop(two, &loop_two),
+                        *of_one = NULL, *target = make_target("btrfs");
 
         if (!has_program("mkfs.btrfs")) {
                 g_test_skip("mkfs.btrfs");
                 return;
         }
-        device_one = attach_loop(one, &loop_one);
-        device_two = attach_loop(two, &loop_two);
         g_assert_true(run("mkfs.btrfs", "-qf", device_one, NULL));
         of_one = find_superblock(device_one, "btrfs");
         g_assert_true(g_str_has_prefix(of_one, "btrfs:"));
         g_assert_true(run("mkfs.btrfs", "-qf", device_one, device_two, NULL));
         assert_fails(call_observe(worker, device_two, "", target), "NotSupported", "on several devices");
         (void) run("btrfs", "device", "scan", "--forget", NULL);
-        close(loop_one);
-        close(loop_two);
 }
 
 void add_tests(void) {

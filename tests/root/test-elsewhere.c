@@ -8,11 +8,13 @@
 
 #include "volumes.h"
 
-/* A skip is believed only if nobody else had the volume since the mark was written. The test keeps what selvold would. */
+/* The worker skips the files only if nobody else has mounted the volume since the mark was written. The test
+ * keeps the fingerprint in selvold's place. */
 
 typedef struct Disk {
         const char *fs_type;
-        char *image, *target, *hand; /* where the volume is mounted, and where by hand */
+        char *image, *target, *hand; /* the worker mounts at target, and the test at hand */
+        int loop;                    /* the test's loop device */
         Fingerprint kept;
         unsigned n_files;
 } Disk;
@@ -24,19 +26,12 @@ static void disk_done(Disk *d) {
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Disk, disk_done)
 
-static FilesWanted wanted_both(void) {
-        FilesWanted w = wanted_group(1000);
-
-        w.context = (char *) LABEL_1;
-        return w;
-}
-
 static Arguments of_disk(const Disk *d) {
-        return (Arguments){ .source = d->image,
-                            .fs_type = d->fs_type,
-                            .target = d->target,
-                            .files = wanted_both(),
-                            .history = { .kept = d->kept } };
+        Arguments a =
+                volume_at(d->image, d->fs_type, d->target, .files = wanted_group(1000), .history.kept = d->kept);
+
+        a.files.context = (char *) LABEL_1;
+        return a;
 }
 
 static Answer mount_disk(const Disk *d) {
@@ -45,7 +40,7 @@ static Answer mount_disk(const Disk *d) {
         return call_mount(worker, &a);
 }
 
-/* As selvold, which keeps what the worker says of a volume that was right. */
+/* selvold keeps the fingerprint of a volume that was right. */
 static void unmount_disk(Disk *d, const Answer *mounted) {
         g_auto(Answer) a = call_unmount_of(worker, d->target, mount_id_of(d->target), d->image, d->fs_type);
 
@@ -74,7 +69,7 @@ static void assert_walked_at(int line, const Answer *a, const char *reason, unsi
 }
 #define assert_walked(a, reason, changed) assert_walked_at(__LINE__, a, reason, changed)
 
-/* A disk, all files of which are right and known to be; NULL if there is no mkfs for the type. */
+/* Makes a disk with right files and a mark that says so. Returns false if the machine has no mkfs. */
 static bool disk_make(Disk *d, const char *fs_type) {
         g_autoptr(TestVolume) prepared = volume_mount("elsewhere", fs_type, 0);
 
@@ -101,13 +96,17 @@ static void expect_skip(Disk *d) {
         unmount_disk(d, &a);
 }
 
-/* It is walked over, and is right again then. */
-static void expect_walk(Disk *d, unsigned changed) {
+static void expect_walk_for(Disk *d, const char *reason, unsigned changed) {
         g_auto(Answer) a = mount_disk(d);
 
-        assert_walked(&a, "mounted-elsewhere", changed);
+        assert_walked(&a, reason, changed);
         g_assert_cmpuint(count_labeled(d->target, LABEL_1), ==, d->n_files);
         unmount_disk(d, &a);
+}
+
+/* The worker skips the files again after the walk. */
+static void expect_walk(Disk *d, unsigned changed) {
+        expect_walk_for(d, "mounted-elsewhere", changed);
         expect_skip(d);
 }
 
@@ -115,51 +114,35 @@ static bool keeps_in_mark(const Disk *d) {
         return g_str_equal(d->fs_type, "ext4");
 }
 
-/* A disk mounted by hand. */
-typedef struct Hand {
-        const Disk *disk;
-        int loop;
-} Hand;
-
-static Hand mount_by_hand(const Disk *d, unsigned long flags) {
-        Hand h = { .disk = d };
-        g_autofree char *device = attach_loop(d->image, &h.loop);
+static void mount_by_hand(Disk *d, unsigned long flags) {
+        g_autofree char *device = attach_loop(d->image, &d->loop);
 
         must(mount(device, d->hand, d->fs_type, flags, NULL));
-        return h;
 }
 
-static void change_label(const Hand *h) {
-        g_autofree char *file = path_printf("%s/dir-1/file-2", h->disk->hand);
+static void change_label(const Disk *d) {
+        g_autofree char *file = path_printf("%s/dir-1/file-2", d->hand);
 
         set_label(file, LABEL_2);
 }
 
-static void unmount_by_hand(const Hand *h) {
-        must(umount2(h->disk->hand, 0));
-        close(h->loop);
+static void unmount_by_hand(const Disk *d) {
+        must(umount2(d->hand, 0));
+        close(d->loop);
 }
 
-/* A whole visit: mounted, changed and unmounted. */
 static void change_by_hand(Disk *d) {
-        Hand h = mount_by_hand(d, 0);
-
-        change_label(&h);
-        unmount_by_hand(&h);
+        mount_by_hand(d, 0);
+        change_label(d);
+        unmount_by_hand(d);
 }
 
-static void sync_at(const char *path) {
-        int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-        must(fd);
-        must(syncfs(fd));
-        close(fd);
-}
-
-/* Goes on with a copy of the disk as it is while it is mounted, as after a loss of power. */
-static void copy_image(const Disk *d) {
+/* Copies the disk while it is mounted. The copy is as the disk would be after a loss of power. */
+static void copy_image(const Disk *d, const char *mounted_at) {
         g_autofree char *copy = path_printf("%s-copy", d->image);
+        _cleanup_close_ int fd = open_directory(mounted_at);
 
+        must(syncfs(fd));
         g_assert_true(run("cp", "--sparse=always", d->image, copy, NULL));
 }
 
@@ -169,23 +152,22 @@ static void take_copy(const Disk *d) {
         must(rename(copy, d->image));
 }
 
-/* --- what is believed --- */
+/* --- the worker skips the files --- */
 
 static void test_clean(Disk *d) {
         for (unsigned i = 0; i < 3; i++)
                 expect_skip(d);
 }
 
-/* Looked at by hand, or by a driver, which leaves the disk as it was; xfs may write at such an unmount. */
+/* A read-only mount leaves the disk as it was, but xfs may write when it is unmounted. */
 static void test_read_only(Disk *d) {
-        Hand h = mount_by_hand(d, MS_RDONLY);
-
-        unmount_by_hand(&h);
+        mount_by_hand(d, MS_RDONLY);
+        unmount_by_hand(d);
         if (!g_str_equal(d->fs_type, "xfs"))
                 expect_skip(d);
 }
 
-/* A reader of ours writes nothing either, and a writer is believed next to it and after it. */
+/* A read-only mount of selvol's writes nothing either. The worker skips the files for a writer beside it. */
 static void test_reader(Disk *d) {
         g_autofree char *second = NULL;
         Arguments a = of_disk(d);
@@ -195,7 +177,7 @@ static void test_reader(Disk *d) {
         assert_skipped(&reader);
         g_assert_true(reader.outcome.superblock_read_only);
 
-        /* Which makes the file system writable. */
+        /* The second mount makes the file system writable. */
         second = make_target("elsewhere-second");
         a = of_disk(d);
         a.target = second;
@@ -210,7 +192,7 @@ static void test_reader(Disk *d) {
         expect_skip(d);
 }
 
-/* Another node with selvol has only what the disk itself carries. */
+/* Another node with selvol has no fingerprint but the one in the mark. */
 static void test_other_node(Disk *d) {
         d->kept = (Fingerprint){ 0 };
         if (keeps_in_mark(d))
@@ -222,14 +204,13 @@ static void test_other_node(Disk *d) {
 static void test_power_cut(Disk *d) {
         g_auto(Answer) mounted = mount_disk(d);
         assert_skipped(&mounted);
-        sync_at(d->target);
-        copy_image(d);
+        copy_image(d, d->target);
         unmount_disk(d, &mounted);
         take_copy(d);
         test_other_node(d);
 }
 
-/* The mount was counted, although nothing came of it. */
+/* ext4 has counted the mount, which failed later. */
 static void test_failed(Disk *d) {
         const Reliance other = { .gid = 2000, .who = (char *) "another holder" };
         Arguments a = of_disk(d);
@@ -242,7 +223,7 @@ static void test_failed(Disk *d) {
                 expect_skip(d);
 }
 
-/* Relabel and ApplyOwnership of what nobody has: it is mounted for that alone. */
+/* The worker mounts the volume only for a Relabel or an ApplyOwnership, as nobody has it mounted. */
 static void test_change(Disk *d) {
         Arguments a = of_disk(d);
 
@@ -260,43 +241,39 @@ static void test_change(Disk *d) {
         expect_skip(d);
 }
 
-/* --- what is not --- */
+/* --- the worker walks --- */
 
 static void test_by_hand(Disk *d) {
         change_by_hand(d);
         expect_walk(d, 1);
 }
 
-/* As with context=: what is new has no label and no group. */
+/* A new file has no label and no group, as through a mount with context=. */
 static void test_new_file(Disk *d) {
-        g_autofree char *file = NULL;
-        Hand h = mount_by_hand(d, 0);
+        g_autofree char *file = path_printf("%s/dir-0/new", d->hand);
 
-        file = path_printf("%s/dir-0/new", d->hand);
+        mount_by_hand(d, 0);
         must(mknod(file, S_IFREG | 0600, 0));
-        unmount_by_hand(&h);
+        unmount_by_hand(d);
         d->n_files++;
         expect_walk(d, 1);
 }
 
-/* A node that lost power while somebody else had the disk. */
+/* The node loses power while the disk is mounted by hand. */
 static void test_crash(Disk *d) {
-        Hand h = mount_by_hand(d, 0);
-
-        change_label(&h);
-        sync_at(d->hand);
-        copy_image(d);
-        unmount_by_hand(&h);
+        mount_by_hand(d, 0);
+        change_label(d);
+        copy_image(d, d->hand);
+        unmount_by_hand(d);
         take_copy(d);
         expect_walk(d, 1);
 }
 
-/* Not only what we are to walk over: what is skipped or not asked for now is not believed later either. */
+/* A mount for which the worker does not have to look at the files must not make a later mount skip them. */
 static void test_not_laundered(Disk *d) {
-        Arguments a;
+        Arguments a = of_disk(d);
 
         change_by_hand(d);
-        a = of_disk(d);
         a.files = FILES_WANTED_INIT;
         g_auto(Answer) nothing = expect_ok(call_mount(worker, &a));
         g_assert_cmpstr(nothing.fingerprint.text, ==, "");
@@ -317,25 +294,21 @@ static void test_not_laundered(Disk *d) {
         unmount_disk(d, &labels);
 }
 
-/* cp -a as root copies the mark, too: to another disk, and to a directory of the same one. */
+/* cp -a as root copies the mark to another disk. */
 static void test_copied(Disk *d) {
-        g_autofree char *path = NULL, *root = NULL;
-        Hand h;
+        g_autofree char *path = make_target("copied"), *root = path_printf("%s/.", d->hand),
+                        *copy = path_printf("%s/.", path);
 
-        path = make_target("copied");
-        root = path_printf("%s/.", d->hand);
-        h = mount_by_hand(d, 0);
+        mount_by_hand(d, 0);
         must(mount("copied", path, "tmpfs", 0, NULL));
         g_assert_true(run("cp", "-a", root, path, NULL));
-        unmount_by_hand(&h);
+        unmount_by_hand(d);
         g_free(d->image);
         d->image = make_image("elsewhere", d->fs_type);
-        h = mount_by_hand(d, 0);
-        g_free(root);
-        root = path_printf("%s/.", path);
-        g_assert_true(run("cp", "-a", root, d->hand, NULL));
-        change_label(&h);
-        unmount_by_hand(&h);
+        mount_by_hand(d, 0);
+        g_assert_true(run("cp", "-a", copy, d->hand, NULL));
+        change_label(d);
+        unmount_by_hand(d);
         must(umount2(path, 0));
 
         g_auto(Answer) a = expect_ok(mount_disk(d));
@@ -344,7 +317,7 @@ static void test_copied(Disk *d) {
         unmount_disk(d, &a);
 }
 
-/* Somebody else has it mounted beside us: what is done is done, but nothing is claimed. */
+/* Another program has the volume mounted, too. The worker changes the files, but the mark must not say so. */
 static void test_beside(Disk *d) {
         Arguments a = of_disk(d);
 
@@ -354,17 +327,14 @@ static void test_beside(Disk *d) {
         assert_walked(&mounted, "mounted-elsewhere", 0);
         assert_mark(d->target, MARK_NOTHING);
         unmount_disk(d, &mounted);
-        g_auto(Answer) again = mount_disk(d);
-        assert_walked(&again, "unknown", 0);
-        unmount_disk(d, &again);
+        expect_walk_for(d, "unknown", 0);
 }
 
-/* Configured: believed without. */
+/* The administrator has configured that the worker trusts the mark without a fingerprint. */
 static void test_trusted(Disk *d) {
-        Arguments a;
+        Arguments a = of_disk(d);
 
         change_by_hand(d);
-        a = of_disk(d);
         a.history.trusted = true;
         g_auto(Answer) mounted = expect_ok(call_mount(worker, &a));
         g_assert_false(mounted.walked);
@@ -373,7 +343,7 @@ static void test_trusted(Disk *d) {
         unmount_disk(d, &mounted);
 }
 
-/* A mark of an earlier version says nothing. */
+/* The worker does not believe a mark of an earlier version. */
 static void test_old_mark(void) {
         static const char old[] = "version=1 label=complete tainted=no ownership=complete gid=1000 context=" LABEL_1;
         g_auto(Disk) d = { 0 };
@@ -383,54 +353,50 @@ static void test_old_mark(void) {
         assert_skipped(&mounted);
         set_mark_bytes(d.target, old, strlen(old));
         unmount_disk(&d, &mounted);
-        g_auto(Answer) walked = mount_disk(&d);
-        assert_walked(&walked, "unknown", 0);
-        unmount_disk(&d, &walked);
+        expect_walk_for(&d, "unknown", 0);
         expect_skip(&d);
 }
 
 /* --- adopting --- */
 
 static Answer adopt_disk(const Disk *d) {
-        const Arguments a = { .target = d->hand, .files = wanted_both(), .history = { .kept = d->kept } };
+        const Arguments a = of_disk(d), adopted = { .target = d->hand, .files = a.files, .history = a.history };
 
-        return call_adopt(worker, &a);
+        return call_adopt(worker, &adopted);
 }
 
-/* A driver has mounted it: that is one mount more, and no other. */
+/* The fingerprint tells of one more mount since, which is that of the driver. */
 static void test_adopt(Disk *d) {
-        Hand h = mount_by_hand(d, 0);
-
+        mount_by_hand(d, 0);
         g_auto(Answer) first = adopt_disk(d);
         assert_skipped(&first);
         g_assert_cmpstr(first.fingerprint.text, ==, g_str_equal(d->fs_type, "ext4") ? "" : FINGERPRINT_MOUNTED);
         g_auto(Answer) again = adopt_disk(d);
         assert_skipped(&again);
-        unmount_by_hand(&h);
+        unmount_by_hand(d);
 
-        /* And the next time; unless somebody else had it before the driver. */
-        h = mount_by_hand(d, 0);
+        mount_by_hand(d, 0);
         if (!keeps_in_mark(d))
                 d->kept = mark_history_of(d->image, d->fs_type).kept;
         g_auto(Answer) next = adopt_disk(d);
         assert_skipped(&next);
-        unmount_by_hand(&h);
+        unmount_by_hand(d);
 
+        /* Another program has changed a label before the driver has mounted the volume. */
         change_by_hand(d);
-        h = mount_by_hand(d, 0);
+        mount_by_hand(d, 0);
         g_auto(Answer) other = adopt_disk(d);
         assert_walked(&other, "mounted-elsewhere", 1);
-        unmount_by_hand(&h);
+        unmount_by_hand(d);
 }
 
-/* What somebody does through the driver's mount is on disk when it is looked at. */
+/* A process changes a label through the driver's mount, and the worker sees that on the disk. */
 static void test_adopt_used(Disk *d) {
-        Hand h = mount_by_hand(d, 0);
-
-        change_label(&h);
+        mount_by_hand(d, 0);
+        change_label(d);
         g_auto(Answer) a = adopt_disk(d);
         assert_walked(&a, "mounted-elsewhere", 1);
-        unmount_by_hand(&h);
+        unmount_by_hand(d);
 }
 
 typedef struct Case {

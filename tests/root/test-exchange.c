@@ -15,18 +15,18 @@
 #include "race.h"
 #include "wire/protocol.h"
 
-/* Paths that others exchange while the worker mounts, unmounts, relabels and gives to a group. Whatever
- * comes of it: what is outside stays as it is, what was mounted is what was checked, and the answers are
- * true. */
+/* Other threads exchange paths while the worker mounts, unmounts, relabels, and gives files to a group. Files
+ * outside have to stay as they are, the worker has to mount the source that it has checked, and the answers
+ * have to be true. */
 
 enum {
-        EXCHANGES = 10000,   /* of all cases; SELVOL_EXCHANGES= in the environment for more */
-        UNMOUNTS_MAX = 1000, /* until one finds the mount at its target */
+        EXCHANGES = 10000,   /* of all cases; the variable SELVOL_EXCHANGES sets another number */
+        UNMOUNTS_MAX = 1000, /* one of so many unmounts finds the mount at its target */
 };
 
-static unsigned long n_exchanges; /* of a case */
+static unsigned long n_exchanges; /* of each case */
 
-/* Where the mount is, NULL if nowhere; and how many there are, wherever they are. */
+/* Returns the target of the mount, or NULL if it is not there. Counts all mounts of the namespace. */
 static char *find_mount(uint64_t id, size_t *ret_n) {
         MountTable *table;
         const Mount *m;
@@ -45,7 +45,7 @@ static char *find_mount(uint64_t id, size_t *ret_n) {
 typedef struct TargetRow {
         const char *name;
         enum { LINK, DIRECTORY, MOUNT, DIRECTORY_OUTSIDE } other;
-        bool parent; /* is exchanged, rather than the target itself */
+        bool parent; /* the target's parent is exchanged, not the target itself */
 } TargetRow;
 
 static const TargetRow target_rows[] = {
@@ -54,12 +54,13 @@ static const TargetRow target_rows[] = {
         { "outside", DIRECTORY_OUTSIDE, false },
         { "parent/link", LINK, true },
         { "parent/directory", DIRECTORY, true },
-        { "parent/mounted", MOUNT, true }, /* by somebody else, at the other one's target */
+        { "parent/mounted", MOUNT, true }, /* the directory at the other path has a mount of others in it */
         { "parent/outside", DIRECTORY_OUTSIDE, true },
 };
 
 typedef struct TargetScene {
-        char *one, *other, *points[2]; /* what is exchanged; the target, which is in one, and the same of the other */
+        char *one, *other; /* are exchanged */
+        char *points[2];   /* the target, and the place where it is when its parent is exchanged */
         Outside outside;
         size_t n_mounts;
 } TargetScene;
@@ -102,12 +103,11 @@ static void target_scene_leave(TargetScene *s, const TargetRow *row) {
         g_free(s->points[1]);
 }
 
-/* A directory that has a mount in it takes it along when it is moved. */
+/* The mount may be at both points, as it moves with the directory that it is in. */
 static void check_mounts(const TargetScene *s, uint64_t id, bool mounted) {
-        g_autofree char *at = NULL;
         size_t n;
+        g_autofree char *at = find_mount(id, &n);
 
-        at = find_mount(id, &n);
         g_assert_cmpuint(n, ==, s->n_mounts + mounted);
         g_assert_cmpint(!!at, ==, mounted);
         if (mounted && g_strcmp0(at, s->points[0]) != 0 && g_strcmp0(at, s->points[1]) != 0)
@@ -115,7 +115,7 @@ static void check_mounts(const TargetScene *s, uint64_t id, bool mounted) {
         outside_check(&s->outside);
 }
 
-/* It may be elsewhere with its parent. */
+/* An unmount fails while the mount is elsewhere with its parent. */
 static void unmount_at_last(Race *race, const TargetScene *s, uint64_t id) {
         for (unsigned i = 0; i < UNMOUNTS_MAX; i++) {
                 race_resume(race);
@@ -160,11 +160,11 @@ static void test_target(gconstpointer data) {
 
 enum { MINE, OTHER, IMAGES };
 
-/* An image that has a file of its name. */
+/* An image of a file system that has a file with the name of the image. */
 typedef struct Image {
         const char *name;
-        char *path, *superblock; /* as it is told */
-        char *device;            /* NULL: it is not attached by the test */
+        char *path, *superblock; /* the worker calls the superblock so */
+        char *device;            /* NULL while the test has not attached the image */
         int loop;
 } Image;
 
@@ -185,7 +185,7 @@ static void make_images(void) {
         }
 }
 
-/* What can be in the place of a source. */
+/* These functions make a source at the path. */
 
 static const char *device_of(Image *image) {
         if (!image->device)
@@ -255,8 +255,8 @@ typedef struct SourceRow {
         const char *name;
         void (*make_one)(const char *path, Image *image);
         void (*make_other)(const char *path, Image *image);
-        const char *refused; /* NULL: nothing is */
-        bool good;           /* the other one may be mounted as well */
+        const char *refused; /* the kind of refusals; NULL: no mount is refused */
+        bool good;           /* the worker may mount the other source, too */
         bool in_dev;
 } SourceRow;
 
@@ -278,11 +278,11 @@ static const SourceRow source_rows[] = {
 
 typedef struct SourceScene {
         char *one, *other, *source, *target; /* one and other are exchanged */
-        MarkHistory before;                  /* the other image as it was */
+        MarkHistory before;                  /* the fingerprint of the other image in the beginning */
         size_t n_mounts;
 } SourceScene;
 
-/* In /dev, which is the host's, under a name of our own. */
+/* The host sees /dev, too, so names there have the pid. */
 static void source_scene_enter(SourceScene *s, const SourceRow *row) {
         static unsigned n;
         g_autofree char *base = row->in_dev ? path_printf("/dev/selvol-test-%i", (int) getpid())
@@ -322,7 +322,7 @@ static void source_scene_leave(SourceScene *s, const SourceRow *row) {
         g_free(s->target);
 }
 
-/* The one whose file is there has to be the one that was checked. Returns which it is. */
+/* The image that is mounted has to be the one that the worker has checked. Returns its index. */
 static size_t check_visible(const SourceScene *s, const Answer *a) {
         g_autofree char *file = path_printf("%s/%s", s->target, images[MINE].name), *device = NULL;
         size_t i = access(file, F_OK) == 0 ? MINE : OTHER;
@@ -341,7 +341,7 @@ static size_t check_visible(const SourceScene *s, const Answer *a) {
         return i;
 }
 
-/* What is kept is the fingerprint of what was mounted, if any. */
+/* If the worker tells a fingerprint, then that of the image that was mounted. */
 static void unmount_source(Race *race, const SourceScene *s, size_t i, uint64_t id) {
         MarkHistory w;
 
@@ -390,9 +390,9 @@ static void test_source(gconstpointer data) {
 typedef struct WalkRow {
         const char *name, *fs_type;
         bool labels, group;
-        bool part;  /* a directory of a larger file system, on which is also what is outside */
-        bool open;  /* directories come from outside, so that there may always be something left to do */
-        bool mount; /* the volume is mounted once more, with its files as wanted */
+        bool part;  /* the volume is a directory of the file system with the files outside */
+        bool open;  /* directories come in from outside, so that wrong files may be left after each walk */
+        bool mount; /* a further mount of the volume changes the files */
 } WalkRow;
 
 static const WalkRow walk_rows[] = {
@@ -408,11 +408,11 @@ static const WalkRow walk_rows[] = {
 
 enum { VICTIMS = 64 };
 
-/* Gives files outside a second name in the volume, again and again. */
+/* A thread that gives files outside a second name in the volume, again and again. */
 typedef struct Linker {
         Meddler meddler;
         Sentinel victims[VICTIMS];
-        int outside, directory; /* the one in the volume, wherever that is */
+        int outside, directory; /* descriptors, as the directory in the volume moves */
         unsigned seed;
         const atomic_llong *until;
 } Linker;
@@ -426,7 +426,7 @@ static void link_all(const Linker *l) {
                 must(linkat(l->outside, victim_name(l, i), l->directory, victim_name(l, i), 0));
 }
 
-/* One of them for moments with a file of the volume. */
+/* Exchanges one of the second names with a file of the volume, and back. */
 static void exchange_linked(Linker *l) {
         const char *name = victim_name(l, draw(&l->seed, VICTIMS));
 
@@ -439,7 +439,7 @@ static void unlink_all(const Linker *l) {
                 must(unlinkat(l->directory, victim_name(l, i), 0));
 }
 
-/* The test changes their ctime itself; the rest has to stay all the time. */
+/* The links of this thread change the ctime of the files, but nothing else may. */
 static void link_victims(void *userdata, unsigned round) {
         Linker *l = userdata;
 
@@ -461,8 +461,8 @@ static void link_victims(void *userdata, unsigned round) {
 
 typedef struct WalkScene {
         TestVolume *volume;
-        char *root, *target; /* of the volume; where it is mounted, which is the same but for a part */
-        char *second;        /* where it is mounted once more */
+        char *root, *target; /* the root of the volume, and its mount; one path unless part */
+        char *second;        /* the target of a further mount */
         uint64_t mount_id;
         Outside outside;
         Linker linker;
@@ -470,7 +470,7 @@ typedef struct WalkScene {
         unsigned n_entries;
 } WalkScene;
 
-/* A name beneath the root, for as long as the scene. */
+/* Returns a path beneath the root, which the scene frees. */
 static const char *name_in(WalkScene *s, const char *name) {
         char *path = path_printf("%s/%s", s->root, name);
 
@@ -514,7 +514,7 @@ static void add_pairs(WalkScene *s, Race *race, const WalkRow *row) {
         race_add(race, 1, name_in(s, "d0/sub"), name_in(s, "../moves"));
 }
 
-/* Mounts it; *ret_outside: a directory to be made. */
+/* Mounts the volume. *ret_outside is the path for a directory outside, which the caller makes. */
 static bool place_volume(WalkScene *s, const WalkRow *row, char **ret_outside) {
         g_autofree char *name = g_strdelimit(path_printf("walk-%s", row->name), "/", '-'),
                         *part = path_printf("%s-part", name), *second = path_printf("%s-second", name);
@@ -547,10 +547,8 @@ static void linker_init(Linker *l, const WalkScene *s, Race *race) {
         must(mkdir(outside, 0700));
         for (size_t i = 0; i < VICTIMS; i++)
                 sentinel_make(&l->victims[i], path_printf("%s/v%zu", outside, i), S_IFREG | 0600);
-        l->outside = open(outside, O_PATH | O_DIRECTORY | O_CLOEXEC);
-        must(l->outside);
-        l->directory = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
-        must(l->directory);
+        l->outside = open_directory(outside);
+        l->directory = open_directory(directory);
         race->other = &l->meddler;
 }
 
@@ -611,7 +609,7 @@ static unsigned count_given(const char *path, gid_t gid) {
         return n_given;
 }
 
-/* What is called complete is. */
+/* All files have to be right if the worker says that the walk is complete. */
 static void check_complete(const WalkScene *s, const WalkRow *row, const Answer *a, const FilesWanted *wanted) {
         bool complete = walk_is_complete(&a->walk.counts);
 
@@ -630,7 +628,7 @@ static void check_complete(const WalkScene *s, const WalkRow *row, const Answer 
                 g_assert_cmpuint(count_given(s->root, wanted->gid), ==, s->n_entries);
 }
 
-/* Until some time after the walk has begun. */
+/* The threads exchange paths until some time after the walk has begun. */
 static Answer change_files(Race *race, const WalkScene *s, const WalkRow *row, const FilesWanted *wanted) {
         Arguments a = { .target = row->mount ? s->second : s->target,
                         .source = row->mount ? s->volume->device : NULL,

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 #include "mount/on-disk.h"
+#include "mount/superblock.h"
 #include "support.h"
 
-/* What the kernel does to a fingerprint: whoever has a file system mounted for writing changes it, or
- * leaves it unclean. */
+/* The kernel changes the fingerprint of a file system that is mounted for writing, or the file system is
+ * unclean afterwards. The kernel mounts a btrfs from all the devices that it knows with the UUID. */
 
 typedef struct Disk {
         const char *fs_type;
@@ -35,16 +37,12 @@ static void disk_done(Disk *d) {
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Disk, disk_done)
 
 static Fingerprint read_path(const char *path, const char *fs_type) {
-        int fd = open(path, O_RDONLY | O_CLOEXEC);
-        Fingerprint f;
+        _cleanup_close_ int fd = open_path(path, O_RDONLY);
 
-        must(fd);
-        f = fingerprint_read(fd, fs_type);
-        close(fd);
-        return f;
+        return fingerprint_read(fd, fs_type);
 }
 
-/* By the device and by the image: both are sources. */
+/* A source may be the device or the image. Both have the same fingerprint. */
 static Fingerprint read_disk(const Disk *d) {
         Fingerprint f = read_path(d->device, d->fs_type), of_image = read_path(d->image, d->fs_type);
 
@@ -86,15 +84,13 @@ static int mount_and_sync(const Disk *d) {
         int fd;
 
         must(mount(d->device, d->target, d->fs_type, 0, NULL));
-        fd = open(d->target, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        must(fd);
+        fd = open_directory(d->target);
         must(syncfs(fd));
         return fd;
 }
 
-/* While it is mounted: ext4 has counted the mount; xfs and btrfs are what they were until something is
- * written. A thread of btrfs makes the tree of UUIDs that mkfs leaves out. If the first mount ends before
- * that, the next one makes it. */
+/* ext4 counts the mount at once. xfs and btrfs do not change before a write. A thread of btrfs makes the tree
+ * of UUIDs that mkfs leaves out. If the first mount ends before that, the next one makes it. */
 static void test_mounted(gconstpointer data) {
         g_auto(Disk) d = { .loop = -1 };
         Fingerprint before, now;
@@ -125,12 +121,12 @@ static void test_mounted(gconstpointer data) {
         must(umount2(d.target, 0));
 }
 
-/* A copy of what is mounted is what a node leaves that loses power. */
+/* A copy of a mounted disk is as the disk would be after a loss of power. */
 static void test_crash(gconstpointer data) {
         g_auto(Disk) d = { .loop = -1 };
         g_autofree char *copy = NULL;
+        _cleanup_close_ int fd = -EBADF;
         Fingerprint before, after;
-        int fd;
 
         if (!disk_make(&d, data))
                 return;
@@ -139,10 +135,9 @@ static void test_crash(gconstpointer data) {
         copy = path_printf("%s-copy", d.image);
         must(mount(d.device, d.target, d.fs_type, 0, NULL));
         must(setxattr(d.target, "trusted.test", "yy", 2, 0));
-        fd = open(d.target, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        must(fd);
+        fd = open_directory(d.target);
         must(fsync(fd));
-        close(fd);
+        fd = fd_close(fd);
         g_assert_true(run("cp", "--sparse=always", d.image, copy, NULL));
         must(umount2(d.target, 0));
         after = read_path(copy, d.fs_type);
@@ -154,25 +149,68 @@ static void test_crash(gconstpointer data) {
         must(unlink(copy));
 }
 
-/* What is not looked at: a log elsewhere, several devices, other types, nothing. */
+static void assert_unknown(const char *path, const char *fs_type) {
+        const Fingerprint f = read_path(path, fs_type);
+
+        g_assert_cmpstr(f.text, ==, "");
+}
+
+/* Empty disks, other types, a btrfs on several devices and an xfs without checksums have no fingerprint. */
 static void test_unknown(void) {
         g_autofree char *xfs = make_image("unknown", NULL), *other = make_image("unknown-other", NULL);
-        Fingerprint f;
 
-        f = read_path(xfs, "xfs");
-        g_assert_cmpstr(f.text, ==, "");
-        f = read_path(xfs, "vfat");
-        g_assert_cmpstr(f.text, ==, "");
-        f = read_path("/dev/null", "ext4");
-        g_assert_cmpstr(f.text, ==, "");
-        if (has_program("mkfs.btrfs") && run("mkfs.btrfs", "-q", "-f", xfs, other, NULL)) {
-                f = read_path(xfs, "btrfs");
-                g_assert_cmpstr(f.text, ==, "");
+        assert_unknown(xfs, "xfs");
+        assert_unknown(xfs, "vfat");
+        assert_unknown("/dev/null", "ext4");
+        if (has_program("mkfs.btrfs") && run("mkfs.btrfs", "-q", "-f", xfs, other, NULL))
+                assert_unknown(xfs, "btrfs");
+        if (has_program("mkfs.xfs") && run("mkfs.xfs", "-q", "-f", "-m", "crc=0", xfs, NULL))
+                assert_unknown(xfs, "xfs");
+}
+
+static int is_on(const char *directory, const char *image) {
+        const FileSystem fs = { .name = (char *) "btrfs", .source = SOURCE_BLOCK };
+        Source source = { .fs = &fs, .fd = -EBADF, .is_image = true };
+        _cleanup_close_ int fd = open_directory(directory);
+        struct stat st;
+
+        must(stat(image, &st));
+        source.image_device = st.st_dev;
+        source.image_inode = st.st_ino;
+        return superblock_is_on_source(fd, &source);
+}
+
+static void test_device(void) {
+        _cleanup_close_ int loop_one = -EBADF, loop_two = -EBADF;
+        g_autofree char *one = make_image("one", NULL), *two = make_image("two", NULL),
+                        *device_one = attach_loop(one, &loop_one), *device_two = attach_loop(two, &loop_two),
+                        *target = make_target("btrfs");
+
+        if (!has_program("mkfs.btrfs")) {
+                g_test_skip("mkfs.btrfs");
+                return;
         }
-        if (has_program("mkfs.xfs") && run("mkfs.xfs", "-q", "-f", "-m", "crc=0", xfs, NULL)) {
-                f = read_path(xfs, "xfs");
-                g_assert_cmpstr(f.text, ==, "");
-        }
+        g_assert_true(run("mkfs.btrfs", "-qf", device_one, NULL));
+        must(mount(device_one, target, "btrfs", 0, NULL));
+        g_assert_cmpint(is_on(target, one), ==, 1);
+        g_assert_cmpint(is_on(target, two), ==, 0);
+        must(umount2(target, 0));
+
+        g_assert_true(run("mkfs.btrfs", "-qf", device_one, device_two, NULL));
+        g_assert_true(run("btrfs", "device", "scan", device_one, device_two, NULL));
+        must(mount(device_one, target, "btrfs", 0, NULL));
+        g_assert_cmpint(is_on(target, one), ==, 0);
+        must(umount2(target, 0));
+        (void) run("btrfs", "device", "scan", "--forget", NULL);
+}
+
+/* superblock_is_on_source() is for btrfs only. The mount table has the device of other types. */
+static void test_other(void) {
+        g_autofree char *image = make_image("other", NULL), *target = make_target("other");
+
+        must(mount("tmpfs", target, "tmpfs", 0, NULL));
+        g_assert_cmpint(is_on(target, image), ==, 1);
+        must(umount2(target, 0));
 }
 
 void add_tests(void) {
@@ -180,4 +218,6 @@ void add_tests(void) {
         add_words("/fingerprint/mounted", test_mounted, "ext4", "xfs", "btrfs", NULL);
         add_words("/fingerprint/crash", test_crash, "ext4", "xfs", "btrfs", NULL);
         g_test_add_func("/fingerprint/unknown", test_unknown);
+        g_test_add_func("/superblock/device", test_device);
+        g_test_add_func("/superblock/other", test_other);
 }

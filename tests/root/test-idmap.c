@@ -12,7 +12,7 @@
 #include "mount/idmap.h"
 #include "volumes.h"
 
-/* Mounts that show one group in another's place. */
+/* An idmapped mount shows one group in another's place. */
 
 enum { DISK = 7001, SHOWN = 7002, OTHER = 7003, USER = 1234 };
 static const gid_t LAST = 4294967294;
@@ -28,12 +28,11 @@ static unsigned count_descriptors(void) {
         return n;
 }
 
-/* Whatever happened, no process and no descriptor is left of it. */
+/* idmap_swap_groups() must leave no process and no descriptor, also when it fails. */
 static int swap(int tree, gid_t a, gid_t b) {
         unsigned n = count_descriptors();
-        int r;
+        int r = idmap_swap_groups(tree, a, b);
 
-        r = idmap_swap_groups(tree, a, b);
         g_assert_cmpuint(count_descriptors(), ==, n);
         g_assert_cmpint(waitpid(-1, NULL, WNOHANG), ==, -1);
         g_assert_cmpint(errno, ==, ECHILD);
@@ -47,7 +46,7 @@ static int clone_mount(const char *path) {
         return tree;
 }
 
-/* False, and the test is marked as skipped, if it can't be done here. */
+/* Marks the test as skipped and returns false if the kernel can't idmap the file system. */
 static bool swapped(int tree, gid_t a, gid_t b) {
         int r = swap(tree, a, b);
 
@@ -113,14 +112,14 @@ static void test_view(gconstpointer data) {
         assert_owner(tree, "", USER, SHOWN);
         assert_owner_on_disk(v, "", USER, DISK);
 
-        /* What is written goes the other way. */
+        /* A file that gets the shown group through the mount has the other one on disk. */
         must(fchownat(tree, "other", (uid_t) -1, SHOWN, 0));
         assert_owner_on_disk(v, "other", USER, DISK);
         must(fchownat(tree, "root", (uid_t) -1, DISK, 0));
         assert_owner_on_disk(v, "root", USER, SHOWN);
 }
 
-/* Each returns 0 or the errno. */
+/* These functions return 0 or an errno. */
 static int try_open(int fd, const char *name, int flags) {
         _cleanup_close_ int file = openat(fd, name, flags | O_CLOEXEC, 0660);
 
@@ -140,7 +139,7 @@ static int try_access(int fd, const char *suffix) {
         return r == 0 ? try_open(fd, own, O_RDWR | O_CREAT | O_EXCL) : r;
 }
 
-/* As an ordinary user with one supplementary group. */
+/* A child uses the files as an ordinary user with one supplementary group. */
 static int access_as(int fd, gid_t primary, gid_t group, const char *suffix) {
         pid_t pid = fork();
         int status;
@@ -189,10 +188,10 @@ static void test_member(gconstpointer data) {
         assert_owner_on_disk(v, "open/new-member", USER, USER);
         assert_owner(tree, "shared/new-member", USER, SHOWN);
 
-        /* Where the directory doesn't give its group, the process' own is swapped too. */
+        /* New files in "open" get the group of the process, which the kernel swaps. */
         g_assert_cmpint(access_as(tree, SHOWN, OTHER, "primary"), ==, 0);
         assert_owner_on_disk(v, "open/new-primary", USER, DISK);
-        /* It is still a volume of the old group for those who see it plainly. */
+        /* Files still have the old group through the plain mount. */
         g_assert_cmpint(access_as(plain, USER, DISK, "as-before"), ==, 0);
 }
 
@@ -231,7 +230,7 @@ static void test_again(void) {
         assert_owner(tree, "", 0, SHOWN);
 }
 
-/* Those who see a mount already must not see it change. */
+/* A mount that processes may use already must not change. */
 static void test_attached(void) {
         g_autoptr(TestVolume) v = volume_mount("attached", "ext4", 0);
 
@@ -293,7 +292,7 @@ static int swap_without_namespaces(void) {
         return -idmap_swap_groups(-1, DISK, SHOWN);
 }
 
-/* The limit counts for a user namespace and what is in it: one of the test's own is no harm to the host. */
+/* The limit counts in a user namespace of the child's own, so the host is not affected. */
 static void test_no_namespaces(void) {
         pid_t pid = fork();
         int status;
@@ -315,7 +314,7 @@ static bool run_with(const char *capabilities) {
         return run("setpriv", "--no-new-privs", "--bounding-set", capabilities, program, "--swap", NULL);
 }
 
-/* What the unit leaves the worker is enough, and none of it can be left out. */
+/* The capabilities that the unit leaves the worker are enough, and each of these is needed. */
 static void test_capabilities(void) {
         static const char *const needed[] = { "setuid", "setgid", "setfcap" };
         g_autofree char *set = read_capabilities();

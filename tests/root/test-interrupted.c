@@ -7,7 +7,7 @@
 #include "volumes.h"
 #include "wire/protocol.h"
 
-/* Walks that are cut short: what the volume says then, and that the next one finishes them. */
+/* A walk ends early. The mark says "partial" then, and the next walk finishes it. */
 
 static Operation *start_slowly(const TestVolume *v, uint64_t entries_per_sec) {
         Arguments a = live(v, wanted_labels(LABEL_1));
@@ -15,13 +15,12 @@ static Operation *start_slowly(const TestVolume *v, uint64_t entries_per_sec) {
 
         a.entries_per_sec = entries_per_sec;
         o = operation_start(worker, WORKER_CHANGE, &a);
-        /* More than the root is done. */
         operation_wait(o, (o->heard.n_progress >= 2 && o->heard.progress.done > 1) || o->reply);
         g_assert_null(o->reply);
         return o;
 }
 
-/* Progress comes while the walk is under way, and hanging up ends it. */
+/* The child reports its progress during the walk, and ends when selvold hangs up. */
 static void test_hang_up(gconstpointer data) {
         const char *fs_type = data;
         g_autoptr(TestVolume) v = volume_mount("hang-up", fs_type, 0);
@@ -43,7 +42,6 @@ static void test_hang_up(gconstpointer data) {
         g_assert_cmpint(count_labeled(v->target, LABEL_1), <, n);
 
         assert_fails(operation_hang_up(o), "gone");
-        /* The end of file says so. */
         g_assert_cmpint(kill(child, 0), <, 0);
         g_assert_cmpint(errno, ==, ESRCH);
         labeled = count_labeled(v->target, LABEL_1);
@@ -51,7 +49,7 @@ static void test_hang_up(gconstpointer data) {
         g_assert_cmpint(labeled, <, n);
         assert_mark(v->target, MARK_LABELS("partial", "no", LABEL_1));
 
-        /* The rest; but on ext4, where the root has another label still, all are written. */
+        /* The root has another label, so on ext4 the next walk writes all labels, not only the missing. */
         a = live(v, wanted_labels(LABEL_1));
         g_auto(Answer) rest = expect_ok(call_change(worker, &a));
         g_assert_cmpint(rest.files.relabel_reason, ==, RELABEL_REASON_PARTIAL);
@@ -60,7 +58,7 @@ static void test_hang_up(gconstpointer data) {
         g_assert_cmpint(count_labeled(v->target, LABEL_1), ==, n);
 }
 
-/* So it does in a directory of very many files, whose walk would take a hundred seconds. */
+/* The child also ends in the middle of a large directory, whose walk would take a hundred seconds. */
 static void test_hang_up_in_large_directory(void) {
         enum { FILES = 100000 };
         g_autoptr(TestVolume) v = volume_mount("large", "tmpfs", 0);
@@ -80,11 +78,11 @@ static void test_hang_up_in_large_directory(void) {
         assert_mark(v->target, MARK_LABELS("partial", "no", LABEL_1));
 }
 
-/* Killed anywhere, the volume says that it is not done, and the next relabel does it. */
+/* strace kills the child at a system call. The mark then says "partial"; the next relabel finishes. */
 typedef struct Kill {
         const char *name, *injection;
         MarkChange change;
-        const char *after; /* the mark once all files have their label */
+        const char *after; /* the mark when all files have their label */
 } Kill;
 
 static void test_killed_at(gconstpointer data) {
@@ -112,7 +110,6 @@ static void test_killed_at(gconstpointer data) {
         } else if (strstr(mark, "partial"))
                 assert_mark(v->target, partial);
         else {
-                /* Never complete without what others may do. */
                 assert_mark(v->target, k->after);
                 g_assert_cmpint(count_labeled(v->target, LABEL_1), ==, n);
         }
@@ -128,7 +125,7 @@ static void test_killed_at(gconstpointer data) {
         g_assert_cmpint(rest.mark.label_state, ==, FILES_COMPLETE);
 }
 
-/* The same at whatever moment. */
+/* The child is killed at a moment that is drawn by lot. */
 static void test_killed_anytime(gconstpointer data) {
         const char *fs_type = data;
         g_autoptr(TestVolume) v = volume_mount("killed-anytime", fs_type, 0);
@@ -151,14 +148,14 @@ static void test_killed_anytime(gconstpointer data) {
                 child = worker_find_child(worker);
                 operation_answer(o);
                 g_usleep((gulong) g_test_rand_int_range(0, 100 * 1000));
-                (void) kill(child, SIGKILL); /* it may have ended already */
+                (void) kill(child, SIGKILL); /* the child may have ended already */
                 g_auto(Answer) killed = operation_finish(o);
                 g_assert_true(g_str_equal(killed.kind, "gone") || g_str_equal(killed.kind, "ok"));
 
                 g_autofree char *mark = get_mark(v->target);
                 if (mark && strstr(mark, "partial"))
                         partial++;
-                /* The mark is on disk before selvold is told of it. */
+                /* The child writes the mark before it asks Walk. */
                 if (killed.heard.n_walks > 0)
                         g_assert_nonnull(strstr(mark, label));
                 if (mark && strstr(mark, "complete") && strstr(mark, label))

@@ -7,21 +7,21 @@
 
 #include "volumes.h"
 
-/* The mark of a volume: what mounts do to it before they are seen, and what can be there already. */
+/* The worker changes the mark of a volume before a mount is visible. Anything can be in the mark's place. */
 
 static Answer change_mark(const TestVolume *v, MarkChange change) {
         return call_adopt(worker, &(Arguments){ .target = v->target, .change = change });
 }
 
-/* Each mount in turn, with what is there before and after. */
+/* One mount follows the other. */
 static void test_mount(gconstpointer data) {
         static const struct {
-                const char *before; /* NULL: as it was left */
+                const char *before; /* NULL: the mark of the row before */
                 MarkChange change;
                 const char *after;
         } rows[] = {
                 { NULL, MARK_KEEP, NULL },
-                /* What claims nothing need not be told so. */
+                /* A volume without a mark claims nothing, so the worker writes none. */
                 { NULL, MARK_RESET_LABELS, NULL },
                 { NULL, MARK_RESET_OWNERSHIP, NULL },
                 { NULL, MARK_RESET_ALL, NULL },
@@ -37,7 +37,7 @@ static void test_mount(gconstpointer data) {
         };
         const char *fs_type = data;
         g_autofree char *image = make_image("marked", fs_type), *target = make_target("marked");
-        Arguments a = { .source = image, .fs_type = fs_type, .target = target };
+        Arguments a = volume_at(image, fs_type, target);
 
         if (!image)
                 return;
@@ -64,7 +64,7 @@ static void test_mount(gconstpointer data) {
         g_assert_false(is_mounted(target));
 }
 
-/* What anybody may have written there claims nothing. It stays as it is until it has to claim less. */
+/* Others may have written these bytes. They count as no mark, and stay until the mark has to change. */
 static void test_invalid(void) {
         static const char big[3000] = "version=2 inode=0 fingerprint= label=complete";
         static const struct {
@@ -110,7 +110,7 @@ static void test_invalid(void) {
                 }
 }
 
-/* Nothing is written where no volume is mounted. */
+/* The worker writes no mark where no volume is mounted. */
 static void test_refused(void) {
         g_autoptr(TestVolume) v = volume_mount("refused", "ext4", 0);
         g_autofree char *directory = path_printf("%s/lost+found", v->target),
@@ -139,8 +139,7 @@ static void test_refused(void) {
         assert_mark("/run", NULL);
 }
 
-/* A read-only mount of a file system that others can write to: the mark is changed through it all the same.
- */
+/* The mount is read-only, but others can write to the file system, so the worker changes the mark. */
 static void test_read_only_mount(void) {
         g_autoptr(TestVolume) v = volume_mount("read-only-mount", "ext4", 0);
 
@@ -152,7 +151,7 @@ static void test_read_only_mount(void) {
         g_assert_true(is_read_only(v->target));
 }
 
-/* The same of a mount that is new: others have the file system mounted for writing. */
+/* The same for a new mount of a file system that is already mounted for writing. */
 static void test_read_only_beside(void) {
         g_autoptr(TestVolume) v = volume_mount("beside", "ext4", 0);
         g_autofree char *target = make_target("beside-reader");
@@ -169,7 +168,7 @@ static void test_read_only_beside(void) {
         must(umount2(target, 0));
 }
 
-/* Nothing can be written to it, by anybody. */
+/* The file system is read-only, so the mark can neither change nor become false. */
 static void test_read_only(void) {
         g_autoptr(TestVolume) v = volume_mount("frozen", "ext4", 0);
 
@@ -180,7 +179,7 @@ static void test_read_only(void) {
         assert_mark(v->target, MARK_LABELS("complete", "no", LABEL_1));
 }
 
-/* A file system that keeps no such xattrs. */
+/* ramfs keeps no xattrs. */
 static void test_unsupported(void) {
         g_autoptr(Worker) with_ramfs = worker_start("[FileSystem ramfs]\nSource=none\n", NULL);
         g_autoptr(TestVolume) v = volume_mount("without", "ramfs", 0);
@@ -189,7 +188,7 @@ static void test_unsupported(void) {
                     MARK_UNSUPPORTED);
 }
 
-/* A mark that claims too much and stays: the volume isn't mounted. One that claims nothing may stay. */
+/* The mark can't be written. The worker does not mount the volume if the mark claims too much. */
 static void test_stuck(void) {
         static const struct {
                 const char *mark;
@@ -206,7 +205,7 @@ static void test_stuck(void) {
         g_autofree char *image = make_image("stuck", "ext4"), *target = make_target("stuck");
 
         for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-                Arguments a = { .source = image, .fs_type = "ext4", .target = target };
+                Arguments a = volume_at(image, "ext4", target);
 
                 assert_ok(call_mount(worker, &a));
                 set_immutable(target, false);
@@ -226,7 +225,7 @@ static void test_stuck(void) {
         }
 }
 
-/* One that can't be written goes before files are changed, whatever the reason. */
+/* The worker removes a mark that it can't write before it changes files, whatever the error is. */
 static void test_not_written(void) {
         g_autoptr(TestVolume) v = volume_mount("not-written", "ext4", 0);
         g_autoptr(Worker) traced = worker_start_traced("inject=fsetxattr:error=EROFS");
@@ -240,12 +239,12 @@ static void test_not_written(void) {
         assert_mark(v->target, NULL);
 }
 
-/* Where there is no room for another mark, there is none. Each new value needs a block, with none left. */
+/* A new mark needs a block, and the disk has none left, so the volume has no mark afterwards. */
 static void test_full(gconstpointer data) {
         const char *mark = data;
+        _cleanup_close_ int loop = -EBADF;
         g_autofree char *image = make_image("full", NULL), *target = make_target("full"), *device = NULL,
                         *filler = path_printf("of=%s/filler", target), *other = path_printf("%s/lost+found", target);
-        int loop;
 
         g_assert_true(run("mkfs.ext4", "-q", "-I", "128", "-m", "0", "-O", "^has_journal", image, "8m", NULL));
         device = attach_loop(image, &loop);
@@ -253,7 +252,7 @@ static void test_full(gconstpointer data) {
         if (mark) {
                 g_autofree char *text = NULL;
 
-                /* A block that two inodes share can't be changed in its place. */
+                /* ext4 can't change a block in its place that two inodes share. */
                 set_mark(target, mark);
                 text = get_mark(target);
                 set_mark_bytes(other, text, strlen(text));
@@ -264,20 +263,19 @@ static void test_full(gconstpointer data) {
                     MARK_ABSENT);
         assert_mark(target, NULL);
 
-        /* And it is gone for good. */
+        /* The mark is gone from the disk, too. */
         must(umount2(target, 0));
         must(mount(device, target, "ext4", 0, NULL));
         assert_mark(target, NULL);
         must(umount2(target, 0));
-        close(loop);
 }
 
-/* Whoever can see the mount finds the mark on disk: it was written and synced before. */
+/* The mark is on disk before the mount is visible. */
 static void test_order(gconstpointer data) {
         const char *const *kill = data, *injection = kill[1];
         g_autoptr(Worker) traced = worker_start_traced(injection);
         g_autofree char *image = make_image("order", "ext4"), *target = make_target("order"), *device = NULL;
-        int loop;
+        _cleanup_close_ int loop = -EBADF;
 
         if (!traced)
                 return;
@@ -288,7 +286,6 @@ static void test_order(gconstpointer data) {
         must(mount(device, target, "ext4", 0, NULL));
         assert_mark(target, strstr(injection, "fsetxattr") ? NULL : MARK_LABELS("unknown", "yes", ""));
         must(umount2(target, 0));
-        close(loop);
 }
 
 void add_tests(void) {

@@ -65,12 +65,9 @@ static void test_file_system(gconstpointer data) {
 }
 
 static void test_block_device(void) {
-        g_autofree char *image = make_image("block", "ext4"), *target = make_target("block"), *device = NULL,
-                        *link = NULL;
-        int loop;
-
-        device = attach_loop(image, &loop);
-        link = make_link("by-id", strrchr(device, '/') + 1);
+        _cleanup_close_ int loop = -EBADF;
+        g_autofree char *image = make_image("block", "ext4"), *target = make_target("block"),
+                        *device = attach_loop(image, &loop), *link = make_link("by-id", strrchr(device, '/') + 1);
 
         assert_ok(call_observe(worker, link, "ext4", target));
         assert_says_text(mount_with(worker, link, "ext4", target), outcome.fact.source, device);
@@ -82,17 +79,15 @@ static void test_block_device(void) {
         g_assert_cmpstr(used.question.observed.mounts[0].target, ==, target);
 
         g_assert_cmpint(umount2(target, 0), ==, 0);
-        close(loop);
         g_assert_cmpint(unlink(link), ==, 0);
 }
 
-/* Who only looks has nothing opened for writing; and who can read an image, and so lock it, holds nobody
- * up. */
+/* A worker that only looks opens nothing for writing. A reader of the image can lock it, and the worker does
+ * not wait for that lock. */
 static void test_image_of_readers(void) {
         g_autofree char *image = make_image("readers", "ext4"), *target = make_target("readers");
-        int fd = open(image, O_RDONLY | O_CLOEXEC);
+        _cleanup_close_ int fd = open_path(image, O_RDONLY);
 
-        must(fd);
         must(fcntl(fd, F_SETLEASE, F_RDLCK));
         assert_ok(call_observe(worker, image, "ext4", target));
         g_assert_cmpint(fcntl(fd, F_GETLEASE), ==, F_RDLCK);
@@ -101,15 +96,14 @@ static void test_image_of_readers(void) {
         must(flock(fd, LOCK_SH));
         assert_ok(mount_with(worker, image, "ext4", target));
         must(umount2(target, 0));
-        close(fd);
 }
 
-/* An image that access(2) calls writable, and that can't be opened for writing. */
+/* access(2) says that an image that is only for appending is writable, but open(2) for writing fails. */
 static void test_image_append_only(void) {
         g_autofree char *lower = make_image("append-lower", "ext4"), *volume = path_printf(TEST_DIR "/append"),
                         *image = path_printf("%s/image", volume), *target = make_target("append");
 
-        /* Of a file system that knows the attribute on all kernels. */
+        /* Files of ext4 have the attribute on all kernels; those of the tmpfs in /run do not. */
         must(mkdir(volume, 0755));
         g_assert_true(run("mount", "-o", "loop", lower, volume, NULL));
         g_assert_true(image_make(image, 16 << 20, "ext4", NULL));
@@ -126,7 +120,7 @@ static void test_image_append_only(void) {
         must(umount2(volume, 0));
 }
 
-/* Whatever the superblock says, unless the caller does. */
+/* The worker mounts with errors=remount-ro unless the caller says otherwise, whatever the superblock says. */
 static void test_errors(void) {
         static const struct {
                 const char *options, *expected;
@@ -148,7 +142,7 @@ static void test_errors(void) {
         }
 }
 
-/* A flag that only mount(2) takes. */
+/* Only mount(2) takes the flag iversion; a file system context does not. */
 static void test_other_way(void) {
         g_autofree char *image = make_image("flag", "ext4"), *target = make_target("flag");
         g_autoptr(Worker) w = worker_start("[FileSystem ext4]\nMountOptions=iversion\n", NULL);
@@ -168,9 +162,9 @@ static void test_tmpfs(void) {
         g_assert_cmpint(umount2(target, 0), ==, 0);
 }
 
-/* Two holders of one file system, the first and the second each read-only or not. */
+/* A file system has two holders, each of them read-only or not. */
 static void test_share(gconstpointer data) {
-        const char *how = data; /* e.g. "ro rw" */
+        const char *how = data; /* of the first and the second: "ro rw" */
         bool first_read_only = g_str_has_prefix(how, "ro"), second_read_only = g_str_has_suffix(how, "ro");
         g_autofree char *image = make_image("share", "ext4"), *one = make_target("share-1"),
                         *two = make_target("share-2"), *file = path_printf("%s/file", two),
@@ -198,13 +192,11 @@ static void test_share(gconstpointer data) {
         g_assert_cmpint(g_file_set_contents(file, "data", -1, NULL), ==, !second_read_only);
         g_assert_cmpint(g_file_test(file_one, G_FILE_TEST_EXISTS), ==, !second_read_only);
 
-        /* The mount table agrees with what the mount said. */
         g_auto(MountFact) there = mount_fact_of(two);
         g_assert_cmpint(there.superblock_read_only, ==, second.outcome.superblock_read_only);
         g_assert_cmpint(there.read_only, ==, second.outcome.fact.read_only);
 
-        g_auto(Answer) gone = call_unmount(worker, one, first.outcome.fact.mount_id);
-        g_assert_true(gone.unmounted);
+        assert_says(call_unmount(worker, one, first.outcome.fact.mount_id), unmounted, ==, true);
         g_assert_true(is_mounted(two));
         g_assert_cmpint(umount2(two, 0), ==, 0);
 }
@@ -227,7 +219,7 @@ static void test_share_refused(void) {
         a.share_id = mount_id_of("/run");
         assert_fails(call_mount(worker, &a), "PathNotAllowed");
 
-        /* Somebody else's, such as another pod's secret. */
+        /* Another program has made this mount, as kubelet does for another pod's secret. */
         g_autofree char *secret = make_target("refused-3");
         must(mount("tmpfs", secret, "tmpfs", 0, NULL));
         assert_fails(mount_with(worker, "tmpfs", "tmpfs", two, .share = secret, .share_id = mount_id_of(secret)),
@@ -238,8 +230,8 @@ static void test_share_refused(void) {
         g_assert_cmpint(umount2(one, 0), ==, 0);
 }
 
-/* The mount that is to be shared lies beneath another one: a disk is mounted once more, of a tmpfs that
- * can't be. */
+/* Another mount hides the mount that is to be shared. The worker mounts a disk once more then. A tmpfs can't
+ * be mounted once more. */
 static void test_share_hidden(void) {
         g_autofree char *image = make_image("covered", "ext4"), *one = make_target("covered-1"),
                         *two = make_target("covered-2"), *file = path_printf("%s/file", one),
@@ -271,22 +263,20 @@ static void test_share_hidden(void) {
         }
 }
 
-/* What others have mounted is seen, wherever it is. It may be the host's own, unless an administrator says
- * otherwise. */
+/* The worker sees the mounts of others anywhere. Such a volume may be the host's own disk, so the worker
+ * refuses it, unless an administrator allows the place. */
 static void test_mounted_elsewhere(void) {
         g_autoptr(Worker) trusting = worker_start("[Worker]\nForeignRoots=" TEST_DIR "\n", NULL);
+        _cleanup_close_ int loop = -EBADF;
         g_autofree char *image = make_image("elsewhere", "ext4"), *target = make_target("elsewhere"),
                         *foreign = path_printf(TEST_DIR "/foreign"), *bind = path_printf(TEST_DIR "/bind dir"),
-                        *device = NULL, *sub = path_printf("%s/lost+found", foreign);
-        int loop;
+                        *device = attach_loop(image, &loop), *sub = path_printf("%s/lost+found", foreign);
 
-        device = attach_loop(image, &loop);
         g_assert_cmpint(mkdir(foreign, 0755), ==, 0);
         g_assert_cmpint(mkdir(bind, 0755), ==, 0);
         g_assert_cmpint(mount(device, foreign, "ext4", 0, NULL), ==, 0);
         g_assert_cmpint(mount(sub, bind, NULL, MS_BIND, NULL), ==, 0);
 
-        /* By the device and by the image behind it. */
         const char *const sources[] = { device, image };
         for (size_t i = 0; i < G_N_ELEMENTS(sources); i++) {
                 assert_fails(call_observe(worker, sources[i], "ext4", target), "PathNotAllowed", foreign,
@@ -303,24 +293,23 @@ static void test_mounted_elsewhere(void) {
                 g_assert_cmpstr(observed.question.observed.mounts[1].target, ==, bind);
         }
 
-        /* It is in use for writing, and can be read besides. */
+        /* A read-only mount is possible beside the mount of others, which is writable. */
         assert_says(mount_with(trusting, device, "ext4", target, .read_only = true), outcome.fact.read_only, ==,
                     true);
         g_assert_true(is_read_only(target));
         g_assert_false(is_read_only(foreign));
         g_assert_cmpint(umount2(target, 0), ==, 0);
 
-        /* The other way round the kernel refuses, and the message says who is in the way. */
+        /* The kernel refuses a writable mount beside a read-only one, and the message names that one. */
         g_assert_cmpint(umount2(bind, 0), ==, 0);
         g_assert_cmpint(umount2(foreign, 0), ==, 0);
         g_assert_cmpint(mount(device, foreign, "ext4", MS_RDONLY, NULL), ==, 0);
         assert_fails(mount_with(trusting, device, "ext4", target), "MountFailed", foreign, "EBUSY");
         g_assert_false(is_mounted(target));
         g_assert_cmpint(umount2(foreign, 0), ==, 0);
-        close(loop);
 }
 
-/* Mounts in a namespace of its own until it is killed. */
+/* The child keeps the device mounted in a mount namespace of its own until it is killed. */
 static pid_t mount_hidden(const char *device, const char *directory) {
         int pair[2];
         char byte;
@@ -341,19 +330,17 @@ static pid_t mount_hidden(const char *device, const char *directory) {
         return pid;
 }
 
-/* Only the kernel knows; selvold decides whether it is to be shared. */
+/* Only the kernel knows of such a mount. The worker tells selvold, which decides whether to share it. */
 static void test_hidden(void) {
+        _cleanup_close_ int loop = -EBADF;
         g_autofree char *image = make_image("hidden", "ext4"), *target = make_target("hidden"),
-                        *directory = path_printf(TEST_DIR "/hidden"), *device = NULL;
-        pid_t pid;
-        int loop;
-
-        device = attach_loop(image, &loop);
-        must(mkdir(directory, 0755));
+                        *directory = path_printf(TEST_DIR "/hidden"), *device = attach_loop(image, &loop);
         const char *const sources[] = { device, image };
-        for (size_t i = 0; i < G_N_ELEMENTS(sources); i++) {
+        pid_t pid;
+
+        must(mkdir(directory, 0755));
+        for (size_t i = 0; i < G_N_ELEMENTS(sources); i++)
                 assert_says(call_observe(worker, sources[i], "ext4", target), question.observed.hidden, ==, false);
-        }
 
         pid = mount_hidden(device, directory);
         for (size_t i = 0; i < G_N_ELEMENTS(sources); i++) {
@@ -366,18 +353,17 @@ static void test_hidden(void) {
 
         must(kill(pid, SIGKILL));
         g_assert_cmpint(waitpid(pid, NULL, 0), ==, pid);
-        close(loop);
 }
 
 static void test_btrfs_mounted_elsewhere(void) {
         g_autofree char *image = make_image("btrfs-2", "btrfs"), *one = make_target("btrfs-1"),
                         *two = make_target("btrfs-2"), *device = NULL, *link = path_printf(TEST_IMAGES "/scratch");
-        int loop;
+        _cleanup_close_ int loop = -EBADF;
 
         if (!image)
                 return;
         device = attach_loop(image, &loop);
-        /* The mount table then shows the link. */
+        /* The mount table then has the link as the source of the mount. */
         g_assert_cmpint(symlink(device, link), ==, 0);
         g_assert_cmpint(mount(link, one, "btrfs", 0, NULL), ==, 0);
 
@@ -392,16 +378,15 @@ static void test_btrfs_mounted_elsewhere(void) {
         assert_ok(mount_with(worker, device, "btrfs", two, .share = one, .share_id = mount_id_of(one)));
         g_assert_cmpint(umount2(two, 0), ==, 0);
         g_assert_cmpint(umount2(one, 0), ==, 0);
-        close(loop);
         g_assert_cmpint(unlink(link), ==, 0);
 }
 
-/* A loop device that somebody else has set up is used, as two over one image would be two superblocks. */
+/* The worker uses a loop device of others, as two loop devices of one image would have two superblocks. */
 static void test_loop_of_others(void) {
-        g_autofree char *image = make_image("loop", "ext4"), *target = make_target("loop"), *device = NULL;
         int loop;
+        g_autofree char *image = make_image("loop", "ext4"), *target = make_target("loop"),
+                        *device = attach_loop(image, &loop);
 
-        device = attach_loop(image, &loop);
         assert_says_text(mount_with(worker, image, "ext4", target), outcome.fact.source, device);
         g_assert_cmpint(count_loops(image), ==, 1);
         g_assert_cmpint(umount2(target, 0), ==, 0);
@@ -432,7 +417,7 @@ static void test_unmount(void) {
         assert_says(call_unmount(worker, target, mount_id_of(target) + 100000), unmounted, ==, false);
         g_assert_true(is_mounted(target));
 
-        /* Nobody's but the worker's, whatever selvold says. */
+        /* The worker unmounts only what it has noted itself, whatever selvold says. */
         assert_fails(call_unmount(worker, target, mount_id_of(target)), "InvalidTarget", "no record");
         g_assert_true(is_mounted(target));
 
@@ -445,7 +430,7 @@ static void test_unmount(void) {
         g_assert_cmpint(unlink(link), ==, 0);
 }
 
-/* The child unmounts from within the parent directory, and has looked at the target before. */
+/* The child changes to the parent directory after its look at the target, just before it unmounts. */
 static gpointer mount_over(gpointer worker_of_child) {
         for (;;) {
                 g_autofree char *cwd = path_printf("/proc/%i/cwd", (int) worker_find_child(worker_of_child)),
@@ -459,8 +444,8 @@ static gpointer mount_over(gpointer worker_of_child) {
         return NULL;
 }
 
-/* What is mounted on top after the look at the target is unmounted in the place of the volume's, which is
- * not hidden. */
+/* The worker unmounts the mount that others have put on top after the worker's look at the target, and says
+ * that the volume is still mounted. */
 static void test_unmount_covered(void) {
         g_autoptr(Worker) slow = worker_start_traced("inject=umount2:delay_enter=3000000");
         g_autofree char *target = make_target("covered");
@@ -477,12 +462,13 @@ static void test_unmount_covered(void) {
         g_thread_join(thread);
         assert_answer(covered, "Busy");
         assert_message(covered, "mounted over");
-        g_assert_cmpuint(mount_id_of(target), ==, id);
+        g_assert_cmpuint(mount_id_of(target), ==, id); /* the volume is visible again */
 
         must(umount2(target, 0));
 }
 
-/* However it is hidden, it is there, and what hides it is named. */
+/* A mount over the target or its parent hides the volume. The worker does not take it for gone, and names the
+ * mount that hides it. */
 static void test_unmount_hidden(gconstpointer data) {
         const char *over = data;
         g_autofree char *parent = make_target("hidden"), *target = make_target("hidden/sub"),
@@ -504,9 +490,7 @@ static void test_unmount_hidden(gconstpointer data) {
 }
 
 static Answer call_verify_root(const char *path, const char *context) {
-        const VerifyCall call = verify_labels(path, context, VERIFY_ROOT);
-
-        return call_verify(worker, &call);
+        return call_verify_labels(worker, path, context, VERIFY_ROOT);
 }
 
 static void test_labels(void) {
@@ -527,10 +511,10 @@ static void test_labels(void) {
         g_assert_cmpstr(verified.actual, ==, "system_u:object_r:container_file_t:s0:c1,c2");
         assert_says(call_verify_root(target, "system_u:object_r:container_file_t:s0:c1,c3"), matches, ==, false);
         assert_fails(call_verify_root(target, "nonsense"), "InvalidContext");
-        g_auto(Answer) adopted = call_adopt(worker, &(Arguments){ .target = target });
-        g_assert_cmpstr(adopted.outcome.root_context, ==, "system_u:object_r:container_file_t:s0:c1,c2");
+        assert_says_text(call_adopt(worker, &(Arguments){ .target = target }), outcome.root_context,
+                         "system_u:object_r:container_file_t:s0:c1,c2");
 
-        /* Files of other kinds are looked at, not opened. */
+        /* The worker does not open files of other kinds: to open a FIFO would block. */
         g_assert_true(g_file_set_contents(file, "", -1, NULL));
         g_assert_cmpint(mkfifo(fifo, 0600), ==, 0);
         g_assert_true(run("setfattr", "-n", "security.selinux", "-v", stored, fifo, NULL));
@@ -539,7 +523,7 @@ static void test_labels(void) {
         g_assert_cmpint(symlink("file", link), ==, 0);
         assert_fails(call_verify_root(link, stored), "InvalidTarget");
 
-        /* What is no context counts as no label. */
+        /* A label that is no context counts as none. */
         g_assert_true(run("setfattr", "-n", "security.selinux", "-v", "gar\nbage", target, NULL));
         assert_says_text(call_verify_root(target, stored), actual, "");
 

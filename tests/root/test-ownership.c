@@ -6,8 +6,8 @@
 
 #include "volumes.h"
 
-/* Groups: what the volume says of itself afterwards, what is shown and what is on disk, and what is
- * refused. What becomes of each file is test-tree-owner's. */
+/* The worker gives the files of a volume to a group, or shows them with the group. The tests check the mark,
+ * the group that a mount shows, and the group on disk. test-tree-owner has the rules for each file. */
 
 static void assert_root(const char *path, gid_t gid, mode_t mode) {
         struct stat st;
@@ -23,7 +23,7 @@ static void make_file(const char *path, gid_t gid, mode_t mode) {
         must(chmod(path, mode));
 }
 
-/* An image with a tree in it that belongs to root. */
+/* Makes an image with a tree that belongs to root. */
 static char *make_volume(const char *name, const char *fs_type, unsigned *ret_n) {
         g_autoptr(TestVolume) v = volume_mount(name, fs_type, 0);
 
@@ -35,17 +35,17 @@ static char *make_volume(const char *name, const char *fs_type, unsigned *ret_n)
         return g_strdup(v->image);
 }
 
-/* All of it has group 1000. */
+/* All files of the volume have group 1000. */
 static char *make_owned_volume(const char *name, const char *fs_type) {
-        g_autofree char *image = NULL, *target = make_target(name);
+        g_autofree char *target = make_target(name);
         unsigned n = 0;
+        char *image = make_volume(name, fs_type, &n);
 
-        image = make_volume(name, fs_type, &n);
         if (!image)
                 return NULL;
         assert_ok(mount_with(worker, image, fs_type, target, .files = wanted_group(1000)));
         must(umount2(target, 0));
-        return g_steal_pointer(&image);
+        return image;
 }
 
 static Answer mount_for(const char *image, const char *fs_type, const char *target, gid_t gid) {
@@ -53,7 +53,6 @@ static Answer mount_for(const char *image, const char *fs_type, const char *targ
                           .history = mark_history_of(image, fs_type));
 }
 
-/* What is said of a mount that swaps groups, and of one that doesn't. */
 static void assert_groups(const Answer *a, OwnershipAction action, OwnershipReason reason, gid_t gid,
                           gid_t disk_gid) {
         g_assert_cmpstr(ownership_action_to_string(a->files.ownership), ==, ownership_action_to_string(action));
@@ -79,8 +78,7 @@ static void test_mount(gconstpointer data) {
         g_auto(Answer) done = expect_ok(
                 mount_with(worker, image, fs_type, target, .change = MARK_RESET_LABELS, .files = wanted_group(1000)));
         assert_groups(&done, OWNERSHIP_WALK, OWNERSHIP_UNKNOWN, 1000, 1000);
-        g_assert_cmpuint(done.walk.counts.done, ==, n);
-        g_assert_cmpuint(done.walk.counts.changed, ==, n);
+        assert_counts(done.walk.counts, .done = n, .changed = n);
         g_assert_cmpuint(done.outcome.root_gid, ==, 1000);
         g_assert_cmpuint(done.outcome.root_mode, ==, S_IFDIR | 02775);
         assert_root(target, 1000, 02775);
@@ -93,7 +91,7 @@ static void test_mount(gconstpointer data) {
         must(umount2(target, 0));
 }
 
-/* One walk for both; and each alone leaves what is known of the other. */
+/* One walk sets labels and group. A walk for one of them leaves the other in the mark. */
 static void test_both(void) {
         g_autoptr(TestVolume) v = volume_mount("both", "ext4", 0);
         Arguments a = live(v, wanted_group(1000));
@@ -118,13 +116,13 @@ static void test_both(void) {
         assert_mark(v->target, "label=complete tainted=no ownership=complete gid=2000 context=" LABEL_2);
         g_assert_cmpuint(count_labeled(v->target, LABEL_2), ==, n);
 
-        /* What is not known is looked at, and no more is said of the rest. */
+        /* The mark knows nothing, so the worker looks at all groups. It still knows no labels afterwards. */
         set_mark(v->target, MARK_NOTHING);
         assert_says(call_change(worker, &a), walk.counts.changed, ==, 0);
         assert_mark(v->target, MARK_GROUP("complete", "2000"));
 }
 
-/* Readers' modes are not enough for writers, but take nothing away. */
+/* The modes for readers are not enough for writers. A walk for readers keeps the modes for writers. */
 static void test_readers(void) {
         g_autoptr(TestVolume) v = volume_mount("modes", "ext4", 0);
         g_autofree char *file = g_build_filename(v->target, "file", NULL);
@@ -172,7 +170,7 @@ static void test_fails(void) {
         assert_mark(v->target, MARK_GROUP("complete", "1000"));
 }
 
-/* Nothing is written, whoever looks sees the wanted group, and what is new has the old one on disk. */
+/* The worker writes no file. The mount shows the wanted group, and a new file has the old group on disk. */
 static void test_map(gconstpointer data) {
         const char *fs_type = data;
         g_autofree char *image = make_owned_volume("mapped", fs_type), *target = make_target("mapped-here"),
@@ -191,14 +189,14 @@ static void test_map(gconstpointer data) {
         make_file(file, 2000, 0600);
         assert_root(file, 2000, 0600);
 
-        /* It is changed through the mount as it shows: on disk everything has the group that it had. */
+        /* A change through the mount gives the group that it shows, so on disk the files have the old one. */
         a.share_id = mount_id_of(target);
         a.files.swapped_gid = 1000;
         a.files.force = true;
         g_auto(Answer) done = expect_ok(call_change(worker, &a));
         assert_groups(&done, OWNERSHIP_WALK, OWNERSHIP_FORCED, 2000, 1000);
         g_assert_cmpuint(done.walk.counts.changed, ==, 1);
-        /* Nobody is believed who says that it swaps nothing. */
+        /* The worker refuses if selvold says that the mount swaps no groups. */
         a.files.swapped_gid = GID_NONE;
         assert_fails(call_change(worker, &a), "NotSupported", "idmapped");
         must(umount2(target, 0));
@@ -213,7 +211,7 @@ static void test_map(gconstpointer data) {
         must(umount2(target, 0));
 }
 
-/* A clone of an idmapped mount is idmapped; one of a plain one can be. */
+/* A clone of an idmapped mount is idmapped. A clone of a plain mount can become idmapped. */
 static void test_map_shared(void) {
         g_autofree char *image = make_owned_volume("shared", "ext4"), *plain = make_target("plain"),
                         *mapped = make_target("mapped-shared"), *clone = make_target("clone");
@@ -239,7 +237,7 @@ static void test_map_shared(void) {
         assert_root(clone, 2000, 02775);
         must(umount2(clone, 0));
 
-        /* A clone keeps its groups: one that shows another can't be made of it, only a mount of its own. */
+        /* A clone of the mapped mount can't show a third group, so the worker mounts the disk once more. */
         a.files = wanted_group(3000);
         g_auto(Answer) other = call_mount(worker, &a);
         if (stages_in_namespace()) {
@@ -255,7 +253,7 @@ static void test_map_shared(void) {
         must(umount2(plain, 0));
 }
 
-/* K9: what others have given away meanwhile, or made unreachable, is seen before groups are swapped. */
+/* K9: others have changed the group or the mode of a file. The worker sees that before it maps. */
 static void test_map_differs(void) {
         static const struct {
                 gid_t gid;
@@ -293,7 +291,7 @@ static Arguments map_only_at(const char *image, const char *target) {
         return a;
 }
 
-/* No file may be changed: a swap or nothing. */
+/* The worker may map, but change no file. */
 static void test_map_only(void) {
         g_autofree char *image = make_owned_volume("map-only", "ext4"), *target = make_target("map-only-here"),
                         *file = g_build_filename(target, "file", NULL);
@@ -316,7 +314,7 @@ static void test_map_only(void) {
         must(umount2(target, 0));
 }
 
-/* The look at some files before groups are swapped does not wait between them, as a walk does. */
+/* The worker looks at some files before it maps. It does not wait between them, as a walk does. */
 static void test_map_only_at_once(void) {
         static const char log[] = TEST_DIR "/waits";
         g_autofree char *image = make_owned_volume("at-once", "ext4"), *target = make_target("at-once-here");
@@ -336,7 +334,7 @@ static void test_map_only_at_once(void) {
         must(umount2(target, 0));
 }
 
-/* A wrong mark is reset if anybody can write to the file system, though not through the new mount. */
+/* The new mount is read-only, but another one is writable, so the worker resets a wrong mark. */
 static void test_map_only_beside(void) {
         g_autofree char *image = make_owned_volume("map-beside", "ext4"), *target = make_target("map-beside-here"),
                         *writer = make_target("map-beside-writer"), *file = g_build_filename(writer, "file", NULL);
@@ -352,7 +350,7 @@ static void test_map_only_beside(void) {
         must(umount2(writer, 0));
 }
 
-/* A reader beside a swap: the disk is mounted once more, as it is in use for writing. */
+/* The worker mounts the disk once more for a reader, as a clone of the mapped mount would be mapped, too. */
 static void test_reader_beside(void) {
         g_autofree char *image = make_owned_volume("beside", "ext4"), *mapped = make_target("beside-mapped"),
                         *reader = make_target("beside-reader");
@@ -366,7 +364,7 @@ static void test_reader_beside(void) {
         must(umount2(mapped, 0));
 }
 
-/* The kernel can't idmap an ext3: its files are given to the group. */
+/* The kernel can't idmap an ext3, so the worker gives the files to the group. */
 static void test_map_unsupported(void) {
         g_autofree char *image = make_owned_volume("no-idmap", "ext3"), *target = make_target("no-idmap-here");
 
@@ -377,7 +375,7 @@ static void test_map_unsupported(void) {
         must(umount2(target, 0));
 }
 
-/* Others who rely on the group that files have: nothing is walked over, a swap is in nobody's way. */
+/* Another pod relies on the group of the files. The worker may map, but not walk. */
 static void test_reliance(void) {
         g_autofree char *image = make_owned_volume("relied-on", "ext4"), *target = make_target("relied-on-here");
         const Reliance other = { .gid = 1000, .who = (char *) "pod-1" },
@@ -386,9 +384,8 @@ static void test_reliance(void) {
                 volume_at(image, "ext4", target, .files = wanted_group(2000), .reliances = &other, .n_reliances = 1);
 
         a.files.user_namespace = true;
-        g_auto(Answer) refused = expect(call_mount(worker, &a), "GroupConflict");
-        assert_message(refused, "pod-1");
-        /* selvold has been asked whether they still do. */
+        g_auto(Answer) refused = expect(call_mount(worker, &a), "GroupConflict", "pod-1");
+        /* The second question is whether the pod still relies on it. */
         g_assert_cmpuint(refused.heard.n_plans, ==, 2);
         g_assert_false(is_mounted(target));
 
@@ -405,7 +402,7 @@ static void test_reliance(void) {
         must(umount2(target, 0));
 }
 
-/* They have gone when selvold is asked once more. */
+/* The other pod has gone when the worker asks selvold once more. */
 static void test_reliance_ends(void) {
         g_autofree char *image = make_owned_volume("relied-on-no-more", "ext4"),
                         *target = make_target("no-more-here");
@@ -431,7 +428,7 @@ static void test_refused(void) {
         assert_fails(call_change(worker, &a), "InvalidOption");
 }
 
-/* With what the unit leaves the worker, and no more. */
+/* The worker has only the capabilities that the unit leaves it. */
 static void test_capabilities(void) {
         g_autofree char *capabilities = read_capabilities(), *image = NULL, *target = make_target("capable");
         const char *const wrapper[] = { "setpriv", "--bounding-set", capabilities, "--inh-caps", capabilities, NULL };
@@ -451,7 +448,7 @@ static void test_capabilities(void) {
         }
 }
 
-/* CRC-32C. */
+/* btrfs has a CRC-32C of each node. */
 static uint32_t checksum(const void *data, size_t n) {
         uint32_t c = UINT32_MAX;
 
@@ -463,17 +460,29 @@ static uint32_t checksum(const void *data, size_t n) {
         return ~c;
 }
 
-/* An entry of a directory has the type just before the name; 2 is a directory, and 1 a regular file. */
-static void lie_of_ext4(char *bytes, gsize n) {
-        static const char name[] = "\t\002concealed";
-        char *at = memmem(bytes, n, name, strlen(name));
+/* An entry of a directory of ext4 has the length and the type of the file just before the name. */
+enum { TYPE_FILE = 1, TYPE_DIRECTORY = 2, TYPE_LINK = 7 };
 
-        g_assert_nonnull(at);
-        at[1] = 1;
+static bool change_type(char *bytes, gsize n, const char *name, char type, char new_type) {
+        g_autofree char *entry = g_strdup_printf("%c%c%s", (int) strlen(name), type, name);
+        char *at = memmem(bytes, n, entry, strlen(entry));
+
+        if (at)
+                at[1] = new_type;
+        return at;
 }
 
-/* Each name is there twice, the one that is read being in front of the one that is looked up, which the
- * kernel compares with the inode; and all of that in each copy. */
+static void lie_of_ext4(char *bytes, gsize n) {
+        g_assert_true(change_type(bytes, n, "concealed", TYPE_DIRECTORY, TYPE_FILE));
+}
+
+static void lie_of_file(char *bytes, gsize n) {
+        g_assert_true(change_type(bytes, n, "pretender", TYPE_FILE, TYPE_DIRECTORY) ||
+                      change_type(bytes, n, "pretender", TYPE_LINK, TYPE_DIRECTORY));
+}
+
+/* A node of btrfs has each name twice, and each node has a copy. The kernel reads a directory by the first
+ * entry of a name. It looks names up by the second one, whose type it compares with the inode. */
 static void lie_of_btrfs(char *bytes, gsize n) {
         enum { NODE = 16384, SUMMED = 32 };
         static const char name[] = "\t\0\002concealed";
@@ -502,7 +511,7 @@ static void edit(const char *image, void (*change)(char *bytes, gsize n)) {
         g_assert_true(g_file_set_contents_full(image, bytes, (gssize) n, G_FILE_SET_CONTENTS_NONE, 0600, NULL));
 }
 
-/* links: that the directory above says it has; btrfs says 1 of all. */
+/* links is the new link count of the root. btrfs has no such count: it says 1 for each directory. */
 static void tell_lies(const char *image, const char *fs_type, const char *links) {
         g_autofree char *sif = g_strdup_printf("sif / links_count %s", links),
                         *write = g_strdup_printf("write core.nlinkv2 %s", links);
@@ -517,7 +526,7 @@ static void tell_lies(const char *image, const char *fs_type, const char *links)
                 edit(image, lie_of_btrfs);
 }
 
-/* However files are changed, or compared, the entry is reported, and nothing is published. */
+/* Each change and a verify report the entry, and the worker publishes no mount. */
 static void assert_damaged(const char *image, const char *fs_type, const char *target, const char *entry,
                            const FilesWanted *wanted, size_t n) {
         for (size_t i = 0; i < n; i++) {
@@ -537,8 +546,8 @@ static void assert_damaged(const char *image, const char *fs_type, const char *t
         g_assert_cmpuint(verified.walk.counts.failed, ==, 1);
 }
 
-/* A directory that the directory above it calls a file, whatever that one says of its links: what is in
- * there is not reached, and it is not said to be. Its label and that of the root are right. */
+/* The root says that a directory is a file, so a walk would not enter the directory. The labels of both are
+ * right. The worker reports the entry, whatever link count the root has. */
 static void test_lie(gconstpointer data) {
         const char *fs_type = data;
         static const char *const links[] = { "3", "2", "1" };
@@ -562,21 +571,12 @@ static void test_lie(gconstpointer data) {
                 must(umount2(target, 0));
                 tell_lies(image, fs_type, links[l]);
                 assert_damaged(image, fs_type, target, "concealed", wanted, G_N_ELEMENTS(wanted));
-                /* It has one kind of directories. */
-                if (g_str_equal(fs_type, "btrfs"))
+                if (g_str_equal(fs_type, "btrfs")) /* without a link count there is one case */
                         break;
         }
 }
 
-static void lie_of_file(char *bytes, gsize n) {
-        static const char file[] = "\t\001pretender", link[] = "\t\007pretender";
-        char *at = memmem(bytes, n, file, strlen(file)) ?: memmem(bytes, n, link, strlen(link));
-
-        g_assert_nonnull(at);
-        at[1] = 2; /* EXT4_FT_DIR */
-}
-
-/* The other way round: a file, or a link, that is called a directory has a label and a group too. */
+/* The root says that a file, or a link, is a directory. */
 static void test_lie_of_file(gconstpointer data) {
         const char *points_to = data; /* NULL: a regular file */
         const FilesWanted wanted[] = { wanted_group(4242), wanted_labels(LABEL_1) };

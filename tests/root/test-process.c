@@ -15,15 +15,12 @@
 #include "wire/protocol.h"
 #include "operation.h"
 
-/* The worker's processes: what is left when one is killed, who may connect, how it stops. */
+/* The worker and its children are killed and stopped, and other users try to connect. */
 
 static bool device_is_free(const char *device) {
-        int fd = open(device, O_RDONLY | O_EXCL | O_CLOEXEC);
+        _cleanup_close_ int fd = open(device, O_RDONLY | O_EXCL | O_CLOEXEC);
 
-        if (fd < 0)
-                return false;
-        close(fd);
-        return true;
+        return fd >= 0;
 }
 
 static void test_killed(gconstpointer data) {
@@ -48,13 +45,13 @@ static void test_killed(gconstpointer data) {
         assert_no_loop(image);
 }
 
-/* Without CONSISTENT the end of a longer text that was there would stay. */
+/* CONSISTENT removes the end of a longer text that was there before. */
 static void write_helper(const char *text) {
         g_assert_true(g_file_set_contents_full("/sbin/mount.selvolhang", text, -1, G_FILE_SET_CONTENTS_CONSISTENT,
                                                0755, NULL));
 }
 
-/* A file system whose mount helper never comes back, like mount.nfs with a dead server. */
+/* The mount helper of this file system never ends, like mount.nfs with a dead server. */
 static void add_hanging_helper(bool stubborn) {
         static const char script[] = "#!/bin/sh\n"
                                      "%s\n"
@@ -75,14 +72,12 @@ static void add_hanging_helper(bool stubborn) {
         write_helper(text);
 }
 
-/* By the lock that it holds: another test that runs at the same time has helpers of the same name. */
+/* Looks for the lock of the helper, because another test may have a helper of the same name. */
 static bool helper_is_left(void) {
-        int fd = open(TEST_DIR "/helper.lock", O_RDONLY | O_CLOEXEC), r;
+        _cleanup_close_ int fd = open_path(TEST_DIR "/helper.lock", O_RDONLY);
+        int r = flock(fd, LOCK_EX | LOCK_NB);
 
-        g_assert_cmpint(fd, >=, 0);
-        r = flock(fd, LOCK_EX | LOCK_NB);
         g_assert_true(r == 0 || errno == EWOULDBLOCK);
-        close(fd);
         return r < 0;
 }
 
@@ -90,8 +85,7 @@ static Operation *start_hanging(const Worker *w, const char *target) {
         Operation *o;
 
         (void) unlink(TEST_DIR "/hanging");
-        o = operation_start(w, WORKER_MOUNT,
-                            &(Arguments){ .source = "none", .fs_type = "selvolhang", .target = target });
+        o = operation_start(w, WORKER_MOUNT, &volume_at("none", "selvolhang", target));
         operation_wait(o, o->heard.n_plans > 0);
         WAIT_FOR(access(TEST_DIR "/hanging", F_OK) >= 0);
         return o;
@@ -107,16 +101,15 @@ static void test_hang_up(gconstpointer data) {
         o = start_hanging(w, target);
         g_assert_true(helper_is_left());
 
-        /* It blocks nobody else. */
+        /* Another call does not wait for the helper. */
         assert_ok(call_observe(w, "tmpfs", "tmpfs", target));
 
-        /* By itself it would never end. */
         assert_fails(operation_hang_up(o), "gone");
         g_assert_false(is_mounted(target));
         g_assert_false(helper_is_left());
 }
 
-/* The target is exchanged while the volume is being staged: nothing is published, nowhere. */
+/* Another process replaces the target while the worker stages the volume, so it publishes no mount. */
 static void test_target_replaced(gconstpointer data) {
         const char *how = data;
         static const char script[] = "#!/bin/sh\n"
@@ -155,7 +148,7 @@ static void test_target_replaced(gconstpointer data) {
         }
 }
 
-/* Connects as another user, and sends a byte; returns whether anybody answers. */
+/* A child connects as the user, and begins to authenticate. Tells whether the worker answers. */
 static bool can_connect(const Worker *w, uid_t uid) {
         int status;
         pid_t pid;
@@ -184,7 +177,7 @@ static void test_peers(void) {
         g_autoptr(Worker) w = worker_start(NULL, NULL);
 
         g_assert_true(can_connect(w, 0));
-        g_assert_true(can_connect(w, 12345));
+        g_assert_true(can_connect(w, 12345)); /* selvold's user */
         g_assert_false(can_connect(w, 12346));
         g_assert_false(can_connect(w, 65534));
 }
@@ -196,7 +189,7 @@ static void assert_is_served(sd_bus *bus) {
         g_assert_cmpstr(error.name, ==, ERROR_PREFIX "InvalidTarget");
 }
 
-/* More connections than children are served one after the other. */
+/* The worker serves more connections than it may have children, one after the other. */
 static void test_limit(void) {
         g_autoptr(Worker) w = worker_start(NULL, NULL);
         enum { MANY = 160 };
@@ -210,8 +203,9 @@ static void test_limit(void) {
         }
 }
 
-/* However many mount an image at the same time, it gets one loop device, and so one superblock; who saw
- * nobody else when it looked doesn't share it, if the kernel can tell. */
+/* Many children mount an image at the same time. The image gets one loop device, and so one superblock. A
+ * child that has seen no other mount of the image must not share its superblock, which a file system context
+ * can tell. */
 static void test_same_image(void) {
         g_autoptr(Worker) w = worker_start(NULL, NULL);
         g_autofree char *image = make_image("same", "ext4");
@@ -224,8 +218,7 @@ static void test_same_image(void) {
                 g_autofree char *name = g_strdup_printf("same-%zu", i);
 
                 targets[i] = make_target(name);
-                o[i] = operation_start(w, WORKER_MOUNT,
-                                       &(Arguments){ .source = image, .fs_type = "ext4", .target = targets[i] });
+                o[i] = operation_start(w, WORKER_MOUNT, &volume_at(image, "ext4", targets[i]));
         }
         for (size_t i = 0; i < MANY; i++) {
                 g_auto(Answer) mounted = operation_finish(o[i]);
@@ -242,7 +235,7 @@ static void test_same_image(void) {
         assert_no_loop(image);
 }
 
-/* 'T' if it stands still, 'Z' if it has ended. */
+/* The state of a stopped process is 'T', and that of a zombie 'Z'. */
 static bool has_state(pid_t pid, char state) {
         g_autofree char *path = path_printf("/proc/%i/stat", (int) pid), *text = file_read(path);
         const char *name_end = strrchr(text, ')');
@@ -250,11 +243,11 @@ static bool has_state(pid_t pid, char state) {
         return name_end && name_end[2] == state;
 }
 
-/* The child that waits for a connection is not needed to serve one, whether or not the worker knows that it
- * is gone. */
+/* The worker serves a connection also when the child that waits for one is dead, whether or not the worker
+ * has seen its end. */
 static void test_spare_killed(gconstpointer knows) {
         g_autoptr(Worker) w = worker_start(NULL, NULL);
-        pid_t spare = worker_find_spare(w);
+        pid_t spare = wait_for_child(w->pid, CHILDREN_SPARE);
         g_autoptr(sd_bus) bus = NULL;
 
         if (!knows) {
@@ -271,14 +264,12 @@ static void test_spare_killed(gconstpointer knows) {
         assert_is_served(bus);
 }
 
-/* Whoever waits for an answer, too. */
+/* A child that waits for an answer ends with the worker, too. */
 static void test_stop_with_children(void) {
         Worker *w = worker_start(NULL, NULL);
         g_autofree char *target = make_target("stop");
         g_autoptr(sd_bus) idle = worker_dial(w);
-        Operation *o = operation_start_held(
-                w, WORKER_MOUNT,
-                &(Arguments){ .source = "tmpfs", .fs_type = "tmpfs", .target = target, .hold_plan = true });
+        Operation *o = operation_start_held(w, WORKER_MOUNT, &volume_at("tmpfs", "tmpfs", target, .hold_plan = true));
 
         worker_stop(w);
         assert_fails(operation_finish(o), "gone");
@@ -307,7 +298,7 @@ static void test_reload(void) {
 
         assert_fails(call_observe(w, "ramfs", "ramfs", target), "TypeNotAllowed");
 
-        /* A configuration with a mistake is not taken. */
+        /* The worker keeps its configuration if the new one has a mistake. */
         reload(w, "[FileSystem ramfs]\nSource=none\nNonsense=1\n");
         WAIT_FOR(file_count_lines(log, "*Nonsense*") > 0);
         assert_fails(call_observe(w, "ramfs", "ramfs", target), "TypeNotAllowed");
@@ -316,15 +307,13 @@ static void test_reload(void) {
         WAIT_FOR(takes_ramfs(w, target));
 }
 
-/* The record of what was done with privilege, and refused, does not depend on selvold, which waits for the
- * answers. */
+/* The worker itself logs what it has done and refused, so that the log does not depend on selvold. */
 static void test_log(void) {
         static const char log[] = TEST_DIR "/log";
         g_autoptr(Worker) w = worker_launch(NULL, &(Launch){ .log = log });
         g_autofree char *target = make_target("log");
-        const Arguments arguments = { .source = "tmpfs", .fs_type = "tmpfs", .target = target };
 
-        g_auto(Answer) mounted = expect_ok(call_mount(w, &arguments));
+        g_auto(Answer) mounted = expect_ok(mount_with(w, "tmpfs", "tmpfs", target));
         g_assert_cmpuint(file_count_lines(log, "Mounted tmpfs on " TEST_TARGETS "/log."), ==, 1);
         assert_ok(call_unmount(w, target, mounted.outcome.fact.mount_id));
         g_assert_cmpuint(file_count_lines(log, "Unmounted " TEST_TARGETS "/log."), ==, 1);
@@ -334,12 +323,12 @@ static void test_log(void) {
         assert_fails(call_observe(w, "tmpfs", "tmpfs", "/etc"), "PathNotAllowed");
         g_assert_cmpuint(file_count_lines(log, "Mount of /etc failed: *"), ==, 1);
 
-        /* What selvold logs as well is not said twice. */
+        /* selvold logs this failure, so the worker does not. */
         assert_fails(call_observe(w, "tmpfs", "tmpfs", TEST_TARGETS "/none"), "InvalidTarget");
         g_assert_cmpuint(file_count_lines(log, "Mount of " TEST_TARGETS "/none failed: *"), ==, 0);
 }
 
-/* The options for tests and systemd's socket exclude each other. */
+/* The worker refuses the options for tests together with a socket from systemd. */
 static void test_command_line(void) {
         g_autofree char *program = g_test_build_filename(G_TEST_BUILT, "src", "selvol-worker", NULL);
 
@@ -354,7 +343,7 @@ static void test_command_line(void) {
         g_assert_false(run("sh", "-c", "LISTEN_PID=$$ LISTEN_FDS=1 exec \"$0\" 3</dev/null", program, NULL));
 }
 
-/* systemd does not start it again then. */
+/* systemd does not restart the worker after exit status 78. */
 static void test_wrong_configuration(void) {
         g_autofree char *program = g_test_build_filename(G_TEST_BUILT, "src", "selvol-worker", NULL);
         const char *etc = TEST_DIR "/wrong", *file = TEST_DIR "/wrong/selvol.conf";
@@ -371,7 +360,7 @@ void add_tests(void) {
                           "mount:signal=KILL:when=2", "open_tree:signal=KILL:when=1", "setns:signal=KILL:when=1",
                           NULL);
         else
-                /* The first ones are the worker's own, at its start. */
+                /* The worker itself makes the first call of fsconfig(2), at its start. */
                 add_words("/killed", test_killed, "fsconfig:signal=KILL:when=2", NULL);
         add_words("/killed", test_killed, "mount_setattr:signal=KILL:when=1", "fgetxattr:signal=KILL:when=1",
                   "move_mount:signal=KILL:when=1", NULL);

@@ -9,8 +9,8 @@
 #include "mount/detached.h"
 #include "support.h"
 
-/* What others do between the moment in which a mount is published and the look at where it is:
- * move_mount(2) is wrapped. */
+/* Another process meddles after the worker has published a mount, and before it looks where the mount is. The
+ * test wraps move_mount(2). */
 
 #define PARENT TEST_TARGETS "/parent"
 #define MOVED  TEST_TARGETS "/moved"
@@ -51,8 +51,8 @@ static void take_away(void) {
 typedef struct Case {
         const char *name;
         void (*meddle)(void);
-        const char *message; /* NULL: published */
-        size_t n_mounts;     /* there are afterwards */
+        const char *message; /* of the failure; NULL: the mount is published */
+        size_t n_mounts;     /* afterwards */
 } Case;
 
 static const Case cases[] = {

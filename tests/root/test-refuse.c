@@ -11,12 +11,12 @@
 #include "operation.h"
 #include "wire/protocol.h"
 
-/* What the worker refuses, whatever selvold has checked; and that nothing is mounted then. */
+/* The worker refuses these mounts, whatever selvold has checked, and nothing is mounted then. */
 
 typedef struct Row {
         const char *name;
         const char *source, *fs_type, *target, *options, *context;
-        const char *kind, *needle; /* NULL: of any kind */
+        const char *kind, *needle; /* NULL: the worker may refuse with any kind */
 } Row;
 
 #define T TEST_TARGETS "/"
@@ -29,7 +29,7 @@ typedef struct Row {
 #define ASKED(name, ...) \
         { name, I "good", "ext4", T "free", __VA_ARGS__ }
 
-/* Rows without options and context are refused before anybody is asked, the others because of the answer. */
+/* The worker refuses rows with options or a context after the answer to Plan, others before it asks. */
 static const Row rows[] = {
         TARGET("missing", T "missing", "InvalidTarget", "create the directory first"),
         TARGET("missing-parent", T "missing/too", "InvalidTarget", "create the"),
@@ -117,13 +117,13 @@ static void test_contents(void) {
                         *xfs = make_image("x", "xfs");
 
         assert_fails(call_observe(worker, empty, "", T "free"), "InvalidVolume", "mkfs.ext4");
-        /* A type that is given is checked by its superblock; of one without a magic number mounting tells. */
+        /* The worker compares the type with the superblock. For vfat it can't, so only the mount fails. */
         assert_fails(call_observe(worker, empty, "ext4", T "free"), "InvalidVolume", "mkfs.ext4");
         assert_ok(call_observe(worker, empty, "vfat", T "free"));
         assert_fails(mount_with(worker, empty, "vfat", T "free"), "InvalidVolume", "mkfs.ext4");
 
         assert_fails(call_observe(worker, ext2, "", T "free"), "TypeNotAllowed", "[FileSystem ext2]");
-        /* ext4 mounts it. */
+        /* The kernel's ext4 mounts an ext2, too. */
         assert_ok(call_observe(worker, ext2, "ext4", T "free"));
 
         if (xfs) {
@@ -131,7 +131,7 @@ static void test_contents(void) {
                 assert_no_loop(xfs);
         }
 
-        /* Signatures of two file systems. */
+        /* The image has the signatures of two file systems. */
         g_assert_true(run("sh", "-c",
                           "mkfs.btrfs -fq \"$1\" && dd if=\"$2\" of=\"$1\" bs=1k skip=1 seek=1 count=1 conv=notrunc",
                           "sh", empty, ext2, NULL));
@@ -139,77 +139,63 @@ static void test_contents(void) {
 }
 
 static void test_host_device(void) {
-        g_autofree char *image = make_image("host", "ext4"), *device = NULL;
-        int loop;
+        static const char *const fs_types[] = { "ext4", "btrfs" };
 
-        device = attach_loop(image, &loop);
-        g_assert_cmpint(mount(device, "/srv", "ext4", 0, NULL), ==, 0);
-        g_auto(Answer) refused = call_observe(worker, device, "", T "free");
-        g_assert_cmpint(umount2("/srv", 0), ==, 0);
-        /* The worker's namespace is ours. */
-        assert_answer(refused, "PathNotAllowed");
-        assert_message(refused, "host's own system");
-        close(loop);
+        for (size_t i = 0; i < G_N_ELEMENTS(fs_types); i++) {
+                g_autofree char *image = make_image(fs_types[i], fs_types[i]), *device = NULL;
+                _cleanup_close_ int loop = -EBADF;
 
-        g_autofree char *with_btrfs = make_image("host-btrfs", "btrfs");
-        if (!with_btrfs)
-                return;
-        device = (g_free(device), attach_loop(with_btrfs, &loop));
-        g_assert_cmpint(mount(device, "/srv", "btrfs", 0, NULL), ==, 0);
-        g_auto(Answer) btrfs = call_observe(worker, device, "", T "free");
-        g_assert_cmpint(umount2("/srv", 0), ==, 0);
-        assert_answer(btrfs, "PathNotAllowed");
-        close(loop);
+                if (!image)
+                        return;
+                device = attach_loop(image, &loop);
+                g_assert_cmpint(mount(device, "/srv", fs_types[i], 0, NULL), ==, 0);
+                g_auto(Answer) refused = call_observe(worker, device, "", T "free");
+                g_assert_cmpint(umount2("/srv", 0), ==, 0);
+                assert_answer(refused, "PathNotAllowed");
+                assert_message(refused, "host's own system");
+        }
 }
 
-static void assert_refused(const char *source, const char *kind, const char *needle) {
-        g_auto(Answer) refused = call_observe(worker, source, "ext4", T "free");
-
-        assert_answer(refused, kind);
-        assert_message(refused, needle);
+static void assert_source(const char *source, const char *kind, const char *needle) {
+        assert_fails(call_observe(worker, source, "ext4", T "free"), kind, needle);
 }
 
-/* udev's are followed. Where anybody can make links they tell nothing of what is elsewhere. */
+/* The worker follows links in /dev, which udev makes. Anybody can make links in /dev/shm: the answer is the
+ * same for each of these, so it tells the caller nothing of the file that the link leads to. */
 static void test_links_in_dev(void) {
-        g_autofree char *image = make_image("linked", "ext4"), *device = NULL, *relative = NULL, *absolute = NULL,
-                        *circle = NULL, *dangling = NULL, *out = NULL,
-                        *directory = path_printf("/dev/shm/selvol-test-%i", (int) getpid()),
-                        *link = path_printf("%s/link", directory);
         static const char *const elsewhere[] = { "/etc/shadow", "/etc/no-such-file", "/dev/loop0", "no-such-file",
                                                  "." };
-        int loop;
+        _cleanup_close_ int loop = -EBADF;
+        g_autofree char *image = make_image("linked", "ext4"), *device = attach_loop(image, &loop),
+                        *circle = path_printf("selvol-test-%i-circle", (int) getpid()),
+                        *directory = path_printf("/dev/shm/selvol-test-%i", (int) getpid()),
+                        *link = path_printf("%s/link", directory);
+        const struct {
+                const char *name, *leads_to, *kind, *needle;
+        } links[] = {
+                { "relative", strrchr(device, '/') + 1, "ok", NULL },
+                { "absolute", device, "ok", NULL },
+                { "out", "../etc/shadow", "PathNotAllowed", "pass the device node" },
+                { "circle", circle, "InvalidVolume", "too many levels of symbolic links" },
+                { "dangling", "no-such-device", "InvalidVolume", "does not exist" },
+        };
 
-        device = attach_loop(image, &loop);
-        relative = make_link("relative", strrchr(device, '/') + 1);
-        absolute = make_link("absolute", device);
-        circle = make_link("circle", "selvol-test-circle");
-        must(unlink(circle));
-        must(symlink(strrchr(circle, '/') + 1, circle));
-        dangling = make_link("dangling", "no-such-device");
-        out = make_link("out", "../etc/shadow");
+        for (size_t i = 0; i < G_N_ELEMENTS(links); i++) {
+                g_autofree char *path = make_link(links[i].name, links[i].leads_to);
 
-        assert_ok(call_observe(worker, relative, "ext4", T "free"));
-        assert_ok(call_observe(worker, absolute, "ext4", T "free"));
-        assert_refused(out, "PathNotAllowed", "pass the device node");
-        assert_refused(circle, "InvalidVolume", "too many levels of symbolic links");
-        assert_refused(dangling, "InvalidVolume", "does not exist");
-
+                assert_source(path, links[i].kind, links[i].needle);
+                must(unlink(path));
+        }
         must(mkdir(directory, 0700));
         for (size_t i = 0; i < G_N_ELEMENTS(elsewhere); i++) {
                 must(symlink(elsewhere[i], link));
-                assert_refused(link, "PathNotAllowed", "another file system than /dev");
+                assert_source(link, "PathNotAllowed", "another file system than /dev");
                 must(unlink(link));
         }
         must(rmdir(directory));
-        must(unlink(relative));
-        must(unlink(absolute));
-        must(unlink(circle));
-        must(unlink(dangling));
-        must(unlink(out));
-        close(loop);
 }
 
-/* Who can change an image, or put another one in its place, is not root alone. */
+/* Another user than root can change each of these images, or put another file in its place. */
 static void test_images_of_others(void) {
         static const struct {
                 const char *path;
@@ -231,16 +217,17 @@ static void test_images_of_others(void) {
 
                 must(chown(changes[i].path, changes[i].uid, 0));
                 must(chmod(changes[i].path, changes[i].mode));
-                assert_refused(image, "PathNotAllowed", named);
-                assert_refused(image, "PathNotAllowed", "ImagesOfOthers=");
+                assert_source(image, "PathNotAllowed", named);
+                assert_source(image, "PathNotAllowed", "ImagesOfOthers=");
                 assert_ok(call_observe(trusting, image, "ext4", T "free"));
                 must(chown(changes[i].path, 0, 0));
                 must(chmod(changes[i].path, streq(changes[i].path, image) ? 0600 : 0755));
         }
 }
 
-/* An image where volumes are, which is all root's here: so is what root in a container writes there. An
- * emptyDir is on the host's own file system, as are the directories above it. */
+/* Root in a container can write an image on its volume, and the image belongs to root then. The worker
+ * therefore refuses images beneath the target roots. An emptyDir is no mount: it is on the host's own file
+ * system. */
 static void test_image_on_volume(void) {
         static const char roots[] = "[Worker]\nSourceRoots=/dev " TEST_IMAGES " " TEST_TARGETS "\n";
         static const struct {
@@ -267,7 +254,7 @@ static void test_image_on_volume(void) {
         }
 }
 
-/* What a superblock asks for by itself is held to the same list. */
+/* The kernel takes mount options from the superblock, too. The same options are allowed for these. */
 static void test_superblock_asks(void) {
         static const struct {
                 const char *flag, *options;
@@ -298,28 +285,23 @@ static void test_superblock_asks(void) {
                 { "-o", "^acl,^user_xattr", true, "ok", NULL },
         };
         g_autoptr(Worker) strict = worker_start("[FileSystem ext4]\nMountOptions=\n", NULL);
-        g_autofree char *image = make_image("asks", "ext4"), *log = make_image("journal", NULL), *journal = NULL,
-                        *option = NULL;
-        int loop;
+        _cleanup_close_ int loop = -EBADF;
+        g_autofree char *image = make_image("asks", "ext4"), *log = make_image("journal", NULL),
+                        *journal = attach_loop(log, &loop), *option = path_printf("device=%s", journal);
 
         for (size_t i = 0; i < G_N_ELEMENTS(asks); i++) {
                 g_test_message("%s %s", asks[i].flag, asks[i].options);
                 g_assert_true(run("tune2fs", asks[i].flag, asks[i].options, image, NULL));
-                g_auto(Answer) answer = expect(
-                        call_observe(asks[i].no_list ? strict : worker, image, "ext4", T "free"), asks[i].kind);
-                if (asks[i].needle)
-                        assert_message(answer, asks[i].needle);
+                assert_fails(call_observe(asks[i].no_list ? strict : worker, image, "ext4", T "free"), asks[i].kind,
+                             asks[i].needle);
         }
 
-        journal = attach_loop(log, &loop);
-        option = path_printf("device=%s", journal);
         g_assert_true(run("mke2fs", "-q", "-F", "-b", "4096", "-O", "journal_dev", journal, NULL));
         g_assert_true(run("mkfs.ext4", "-q", "-F", "-b", "4096", "-J", option, image, NULL));
-        assert_refused(image, "InvalidOption", "journal on another device");
-        close(loop);
+        assert_source(image, "InvalidOption", "journal on another device");
 }
 
-/* What the path led to when it was checked counts, not what it leads to when it is mounted. */
+/* The path leads to another device when the worker mounts than when the worker has checked it. */
 static void test_device_replaced(void) {
         g_autofree char *checked = make_image("checked", "ext4"), *other = make_image("other", "ext4"),
                         *path = path_printf("/dev/selvol-test-%i-block", (int) getpid()),
@@ -346,24 +328,21 @@ static void test_device_replaced(void) {
         }
 }
 
-/* A file system context has the kernel's own words; mount(2) has a number only. */
+/* The kernel tells the reason through a file system context; mount(2) returns only an error number. */
 static void test_bad_value(void) {
-        g_auto(Answer) refused = mount_with(worker, I "good", "ext4", T "free", .options = "commit=never");
-
-        assert_answer(refused, "MountFailed");
-        assert_message(refused, stages_in_namespace() ? "journalctl -k" : "commit");
+        assert_fails(mount_with(worker, I "good", "ext4", T "free", .options = "commit=never"), "MountFailed",
+                     stages_in_namespace() ? "journalctl -k" : "commit");
         g_assert_false(is_mounted(T "free"));
         assert_no_loop(I "good");
 }
 
 static void test_read_only_image(void) {
         g_autofree char *image = make_image("read-only", "ext4");
-        int read_only = 1;
+        Arguments a = volume_at(image, "ext4", T "free");
 
         g_assert_cmpint(mount(image, image, NULL, MS_BIND, NULL), ==, 0);
         g_assert_cmpint(mount(NULL, image, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL), ==, 0);
-        assert_says(call_observe(worker, image, "", T "free"), question.observed.device_read_only, ==, read_only);
-        Arguments a = { .source = image, .fs_type = "ext4", .target = T "free" };
+        assert_says(call_observe(worker, image, "", T "free"), question.observed.device_read_only, ==, true);
         assert_fails(call_mount(worker, &a), "MountFailed", "read-only");
         a.read_only = true;
         assert_says(call_mount(worker, &a), outcome.superblock_read_only, ==, true);
@@ -400,7 +379,7 @@ static void test_no_roots(void) {
                      "TargetRoots=");
 }
 
-/* A service with its own mount namespace gets slaves of the host's mounts. */
+/* A service that systemd gives a mount namespace of its own gets slaves of the host's mounts. */
 static void test_not_propagating(void) {
         g_assert_cmpint(mount("tmpfs", TEST_DIR, "tmpfs", 0, NULL), ==, 0);
         g_assert_cmpint(mount(NULL, TEST_DIR, NULL, MS_SHARED, NULL), ==, 0);

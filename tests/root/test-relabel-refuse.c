@@ -6,7 +6,7 @@
 
 #include "volumes.h"
 
-/* Relabeling: what is refused, whatever selvold has checked; and that nothing is touched then. */
+/* The worker refuses these relabels, whatever selvold has checked, and changes nothing then. */
 
 static void assert_untouched(const char *path) {
         assert_mark(path, NULL);
@@ -15,11 +15,10 @@ static void assert_untouched(const char *path) {
 
 static Answer relabel(const Worker *w, const char *target) {
         return call_change(
-                w,
-                &(Arguments){ .target = target, .share_id = mount_id_of(target), .files = wanted_labels(LABEL_1) });
+                w, &volume_at(NULL, NULL, target, .share_id = mount_id_of(target), .files = wanted_labels(LABEL_1)));
 }
 
-/* Adopting what there is: a mark is written, or would have to be. */
+/* An adoption with this change has to write the mark. */
 static Answer mark_at(const char *target, MarkChange change) {
         return call_adopt(worker, &(Arguments){ .target = target, .change = change });
 }
@@ -31,7 +30,7 @@ static void test_refused(void) {
         const struct {
                 const char *target, *share;
                 uint64_t share_id;
-                const char *context, *kind; /* NULL: of any kind */
+                const char *context, *kind; /* NULL: the worker may refuse with any kind */
         } rows[] = {
                 { v->target, v->target, id, "nonsense", NULL },
                 { v->target, v->target, id, "a:b:container_file_t:s0\",x=\"", NULL },
@@ -68,7 +67,7 @@ static void test_refused(void) {
         }
 }
 
-/* Through a mount of another volume. */
+/* The mount that the worker is to share is one of another volume. */
 static void test_other_volume(void) {
         g_autoptr(TestVolume) v = volume_mount("one", "ext4", 0), other = volume_mount("other", "ext4", 0);
         Arguments a = { .target = v->target,
@@ -84,7 +83,7 @@ static void test_other_volume(void) {
         assert_untouched(other->target);
 }
 
-/* The host's own files, behind a target. */
+/* The target is a bind mount of the host's own files. */
 static void test_host(gconstpointer data) {
         bool btrfs = GPOINTER_TO_INT(data);
         g_autofree char *directory = path_printf(btrfs ? "/srv/host" : TEST_DIR "/host"),
@@ -101,7 +100,7 @@ static void test_host(gconstpointer data) {
         note_mount(target);
 
         g_auto(Answer) refused = relabel(worker, target);
-        /* Nor is anything written through a mount that is read-only, to what isn't. */
+        /* The worker writes no mark through a read-only mount, though the file system is writable. */
         must(mount(NULL, target, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL));
         g_auto(Answer) tainted = mark_at(target, MARK_TAINT);
         g_auto(Answer) reset = mark_at(target, MARK_RESET_LABELS);
@@ -116,7 +115,7 @@ static void test_host(gconstpointer data) {
         assert_answer(reset, "ok");
 }
 
-/* A disk of the host's that no list knows, a directory of which is mounted as a volume, as of a hostPath volume. */
+/* The target is a directory of a disk of the host's, as of a hostPath volume. No list has that disk. */
 static void test_elsewhere(void) {
         g_autoptr(TestVolume) v = volume_mount("elsewhere", "ext4", 0);
         g_autofree char *data = path_printf(TEST_DIR "/data"), *directory = path_printf("%s/dir-0", data),
@@ -138,7 +137,7 @@ static void test_elsewhere(void) {
         assert_untouched(v->target);
         assert_mark(directory, NULL);
 
-        /* A volume that somebody has mounted to have a look must not go on to claim what is no longer true. */
+        /* A false mark must not stay, so the worker resets it although others have mounted the volume. */
         set_mark(v->target, MARK_LABELS("complete", "no", LABEL_2));
         assert_ok(mark_at(v->target, MARK_RESET_LABELS));
         assert_mark(v->target, MARK_NOTHING);
@@ -149,7 +148,7 @@ static void test_elsewhere(void) {
         assert_ok(relabel(worker, v->target));
 }
 
-/* Another pod's secret, as kubelet mounts it. */
+/* The target is the tmpfs of another pod's secret, which kubelet has mounted. */
 static void test_secret(void) {
         g_autofree char *secret = make_target("secret"), *pod = make_target("pod"),
                         *file = path_printf("%s/token", secret);
@@ -170,9 +169,8 @@ static void test_secret(void) {
                         mount_with(worker, "tmpfs", "tmpfs", pod, .share = secret, .share_id = mount_id_of(secret)),
                         "PathNotAllowed");
                 assert_ok(call_adopt(worker, &(Arguments){ .target = secret }));
-                assert_fails(call_change(worker, &(Arguments){ .target = secret,
-                                                               .files = wanted[1],
-                                                               .share_id = mount_id_of(secret) }),
+                assert_fails(call_change(worker, &volume_at(NULL, NULL, secret, .files = wanted[1],
+                                                            .share_id = mount_id_of(secret))),
                              "PathNotAllowed");
         }
         must(stat(file, &after));
@@ -182,7 +180,7 @@ static void test_secret(void) {
         must(umount2(secret, 0));
 }
 
-/* A type that the worker's own configuration doesn't have, whatever selvold says. */
+/* The worker's own configuration does not have the type, whatever selvold says. */
 static void test_type(void) {
         g_autoptr(TestVolume) v = volume_mount("type", "ext4", 0);
         g_autofree char *target = make_target("unlisted");
@@ -214,7 +212,7 @@ static void test_not_supported(void) {
         assert_fails(relabel(worker, bound->target), "NotSupported");
         assert_untouched(bound->target);
 
-        /* On a private mount of the tests' own nothing can be cloned if it is unbindable. */
+        /* The kernel clones no unbindable mount. */
         must(mount(NULL, without->target, NULL, MS_UNBINDABLE, NULL));
         assert_fails(relabel(with_ramfs, without->target), "NotSupported", "unbindable");
 

@@ -7,15 +7,9 @@
 
 #include "volumes.h"
 
-/* Relabeling: what is staged, and what is mounted. */
+/* The worker relabels volumes before it publishes them, and volumes that are mounted already. */
 
-static void assert_matches(const char *path, const char *label, unsigned n) {
-        g_auto(Answer) verified = expect_ok(call_verify_labels(worker, path, label, VERIFY_FULL));
-        g_assert_true(verified.matches);
-        g_assert_cmpuint(verified.walk.counts.done, ==, n);
-}
-
-/* What is published has its labels, and what others may do to them is in the mark. */
+/* A volume has its labels when the worker publishes it. The mark says whether others may change them. */
 static void test_mount(gconstpointer data) {
         const char *fs_type = data;
         g_autoptr(TestVolume) prepared = volume_mount("staged", fs_type, 0);
@@ -28,13 +22,11 @@ static void test_mount(gconstpointer data) {
         image = g_strdup(prepared->image);
         g_clear_pointer(&prepared, volume_unmount);
 
-        Arguments a = { .source = image, .fs_type = fs_type, .target = target, .files = wanted_labels(LABEL_1) };
+        Arguments a = volume_at(image, fs_type, target, .files = wanted_labels(LABEL_1));
         g_auto(Answer) mounted = expect_ok(call_mount(worker, &a));
         g_assert_true(mounted.walked);
         g_assert_cmpint(mounted.files.relabel_reason, ==, RELABEL_REASON_UNKNOWN);
-        g_assert_cmpint(mounted.walk.counts.failed, ==, 0);
-        g_assert_cmpint(mounted.walk.counts.done, ==, n);
-        g_assert_cmpint(mounted.walk.counts.changed, ==, n);
+        assert_counts(mounted.walk.counts, .done = n, .changed = n);
         g_assert_cmpint(mounted.walk.n_issues, ==, 0);
         g_assert_cmpint(mounted.heard.begun.label_state, ==, FILES_PARTIAL);
         g_assert_true(is_mounted(target));
@@ -43,11 +35,11 @@ static void test_mount(gconstpointer data) {
         assert_told(&mounted, target);
         assert_mark(target, MARK_LABELS("complete", "no", LABEL_1));
         g_assert_cmpint(count_labeled(target, LABEL_1), ==, n);
-        /* Nothing of the child's keeps it busy. */
+        /* The child has left no descriptor that keeps the mount busy. */
         must(umount2(target, 0));
         assert_no_loop(image);
 
-        /* Nothing to do, and nothing done. */
+        /* All files have the label already. */
         a.history = mark_history_of(image, fs_type);
         g_auto(Answer) again = expect_ok(call_mount(worker, &a));
         g_assert_false(again.walked);
@@ -55,7 +47,7 @@ static void test_mount(gconstpointer data) {
         g_assert_cmpuint(again.heard.n_progress + again.heard.n_walks, ==, 0);
         must(umount2(target, 0));
 
-        /* All are known to have the other label. */
+        /* The mark says that all files have the other label, so the worker writes all without a look. */
         a.files = wanted_labels(LABEL_2);
         a.change = MARK_RESET_LABELS;
         a.history = mark_history_of(image, fs_type);
@@ -67,7 +59,7 @@ static void test_mount(gconstpointer data) {
         must(umount2(target, 0));
 }
 
-/* A volume that nobody has mounted; and what is not to be mounted anywhere stays nowhere. */
+/* The worker mounts a volume only for the relabel. */
 static void test_unmounted(void) {
         g_autoptr(TestVolume) v = volume_mount("unmounted", "ext4", 0);
         Arguments a = { .source = v->image, .fs_type = "ext4", .files = wanted_labels(LABEL_1) };
@@ -107,20 +99,16 @@ static void test_live(gconstpointer data) {
         a = live(v, wanted_labels(LABEL_1));
 
         g_auto(Answer) first = expect_ok(call_change(worker, &a));
-        g_assert_cmpint(first.walk.counts.done, ==, n);
-        g_assert_cmpint(first.walk.counts.changed, ==, n);
+        assert_counts(first.walk.counts, .done = n, .changed = n);
         g_assert_cmpint(count_labeled(v->target, LABEL_1), ==, n);
         assert_told(&first, v->target);
         assert_mark(v->target, MARK_LABELS("complete", "no", LABEL_1));
 
-        /* All are visited, and there is nothing to change. */
         a.files.force = true;
         g_auto(Answer) second = expect_ok(call_change(worker, &a));
-        g_assert_cmpint(second.walk.counts.done, ==, n);
-        g_assert_cmpint(second.walk.counts.changed, ==, 0);
+        assert_counts(second.walk.counts, .done = n);
         assert_mark(v->target, MARK_LABELS("complete", "no", LABEL_1));
 
-        /* All are written without a look. */
         a.files = wanted_labels(LABEL_2);
         a.history.alive = true;
         g_auto(Answer) third = expect_ok(call_change(worker, &a));
@@ -130,7 +118,8 @@ static void test_live(gconstpointer data) {
         assert_mark(v->target, MARK_LABELS("complete", "no", LABEL_2));
 }
 
-/* What the mark says of the group stays, a taint goes, and what others may do is in it from the beginning. */
+/* A relabel keeps the group in the mark and removes a taint. The mark says from the beginning if others may
+ * change labels. */
 static void test_mark(void) {
         static const struct {
                 const char *before;
@@ -169,7 +158,7 @@ static void test_mark(void) {
         g_assert_cmpint(count_labeled(v->target, LABEL_1), ==, 0);
 }
 
-/* However little there is to do, something is told before. And a limit beyond the limits. */
+/* The worker reports progress at least once, even of a short walk, and takes a very high limit. */
 static void test_limits(void) {
         g_autoptr(TestVolume) v = volume_mount("limits", "ext4", 0);
         Arguments a = live(v, wanted_labels(LABEL_1));
@@ -181,19 +170,15 @@ static void test_limits(void) {
         assert_mark(v->target, MARK_LABELS("complete", "no", LABEL_1));
 }
 
-/* An entry that can't be changed is counted and named, the root keeps its label, and the mark says partial. */
+/* The worker counts and names an entry that it can't change, leaves the root, and marks "partial". */
 static void test_immutable(void) {
         g_autoptr(TestVolume) v = volume_mount("immutable", "ext4", 0);
         g_autofree char *file = path_printf("%s/dir-1/odd\n\xff", v->target), *target = make_target("not-published");
         const Arguments a = live(v, wanted_labels(LABEL_1));
         const Arguments mounts[] = {
-                { .source = v->device, .fs_type = "ext4", .target = target, .files = wanted_labels(LABEL_1) },
-                { .source = v->device,
-                  .fs_type = "ext4",
-                  .target = target,
-                  .share = v->target,
-                  .share_id = v->mount_id,
-                  .files = wanted_labels(LABEL_1) },
+                volume_at(v->device, "ext4", target, .files = wanted_labels(LABEL_1)),
+                volume_at(v->device, "ext4", target, .files = wanted_labels(LABEL_1), .share = v->target,
+                          .share_id = v->mount_id),
         };
         unsigned n;
 
@@ -212,7 +197,6 @@ static void test_immutable(void) {
         assert_mark(v->target, MARK_LABELS("partial", "no", LABEL_1));
         assert_label(v->target, "");
 
-        /* Nothing is published then. */
         for (size_t i = 0; i < G_N_ELEMENTS(mounts); i++) {
                 assert_says(call_mount(worker, &mounts[i]), walk.counts.failed, ==, 1);
                 g_assert_false(is_mounted(target));
@@ -220,14 +204,13 @@ static void test_immutable(void) {
 
         set_immutable(file, false);
         g_auto(Answer) rest = expect_ok(call_change(worker, &a));
-        g_assert_cmpint(rest.walk.counts.failed, ==, 0);
-        g_assert_cmpint(rest.walk.counts.changed, ==,
-                        n); /* without a look, as on ext4 if the root has another label */
+        /* The root has another label, so on ext4 the worker writes all labels without a look. */
+        assert_counts(rest.walk.counts, .done = n, .changed = n);
         assert_mark(v->target, MARK_LABELS("complete", "no", LABEL_1));
         g_assert_cmpint(count_labeled(v->target, LABEL_1), ==, n);
 }
 
-/* Nothing is touched if the mark would go on to claim what is no longer true. */
+/* The worker can't change a mark that would become false, so it changes no label either. */
 static void test_stuck(void) {
         g_autoptr(TestVolume) v = volume_mount("stuck-mark", "ext4", 0);
         Arguments a = live(v, wanted_labels(LABEL_1));
@@ -242,12 +225,12 @@ static void test_stuck(void) {
         assert_mark(v->target, MARK_LABELS("complete", "no", LABEL_1));
 }
 
-/* No room for labels: each needs a block of its own, as no two files have the same. */
+/* The disk has no room for labels: each label needs a block, as small inodes have no room for it. */
 static void test_full(void) {
+        _cleanup_close_ int loop = -EBADF;
         g_autofree char *image = make_image("no-room", NULL), *target = make_target("no-room"), *device = NULL,
                         *filler = path_printf("of=%s/filler", target), *file = path_printf("%s/filler", target);
         Arguments a = { .target = target, .files = wanted_labels(LABEL_1) };
-        int loop;
 
         g_assert_true(run("mkfs.ext4", "-q", "-I", "128", "-m", "0", "-O", "^has_journal", image, "8m", NULL));
         device = attach_loop(image, &loop);
@@ -268,11 +251,11 @@ static void test_full(void) {
         assert_says(call_change(worker, &a), walk.counts.failed, ==, 0);
         assert_mark(target, MARK_LABELS("complete", "no", LABEL_1));
         must(umount2(target, 0));
-        close(loop);
 }
 
-/* What is mounted inside is not entered, and what it covers is relabeled. */
+/* The worker does not enter mounts inside the volume, and relabels the files that these cover. */
 static void test_mounts_inside(void) {
+        static const char *const submounts[] = { "dir-0", "dir-0/in\\x0aner", "dir-1", NULL };
         g_autoptr(TestVolume) v = volume_mount("inside", "ext4", 0);
         g_autofree char *point = path_printf("%s/dir-0", v->target),
                         *inner = path_printf("%s/dir-0/in\nner", v->target),
@@ -287,15 +270,13 @@ static void test_mounts_inside(void) {
         must(mount("/etc", bind, NULL, MS_BIND, NULL));
 
         g_auto(Answer) done = expect_ok(call_change(worker, &a));
-        g_assert_cmpint(done.walk.counts.failed, ==, 0);
-        g_assert_cmpint(done.walk.counts.changed, ==, n);
-        g_assert_cmpint(g_strv_length(done.walk.submounts), ==, 3);
-        g_assert_cmpstr(done.walk.submounts[0], ==, "dir-0");
-        g_assert_cmpstr(done.walk.submounts[1], ==, "dir-0/in\\x0aner");
-        g_assert_cmpstr(done.walk.submounts[2], ==, "dir-1");
+        assert_counts(done.walk.counts, .done = n, .changed = n);
+        g_assert_cmpstrv(done.walk.submounts, submounts);
         g_assert_cmpint(count_labeled(point, LABEL_1), ==, 0);
         g_assert_cmpint(count_labeled(bind, LABEL_1), ==, 0);
-        assert_matches(v->target, LABEL_1, n);
+        g_auto(Answer) verified = expect_ok(call_verify_labels(worker, v->target, LABEL_1, VERIFY_FULL));
+        g_assert_true(verified.matches);
+        assert_counts(verified.walk.counts, .done = n);
 
         must(umount2(bind, 0));
         must(umount2(inner, 0));
@@ -303,7 +284,7 @@ static void test_mounts_inside(void) {
         assert_label(covered, LABEL_1);
 }
 
-/* A directory of a larger file system: its files may have names outside. */
+/* The volume is a directory of a larger file system, so its files may have names outside. */
 static void test_part(void) {
         g_autoptr(TestVolume) v = volume_mount("larger", "ext4", 0);
         g_autofree char *part = path_printf("%s/dir-0", v->target), *outside = path_printf("%s/outside", v->target),
@@ -322,7 +303,7 @@ static void test_part(void) {
         g_assert_cmpint(done.walk.counts.failed, ==, 0);
         g_assert_cmpint(done.walk.counts.changed, ==, 6);
         g_assert_cmpint(count_labeled(v->target, LABEL_1), ==, 6);
-        /* One file has another label still. */
+        /* The file with a name outside keeps its label, so the mark does not say "complete". */
         assert_told(&done, target);
         assert_mark(target, MARK_LABELS("partial", "no", LABEL_1));
         assert_label(outside, "");
@@ -331,12 +312,9 @@ static void test_part(void) {
         g_assert_cmpint(verified.walk.counts.mismatched, ==, 1);
         g_assert_cmpint(verified.walk.counts.skipped, ==, 0);
 
-        /* Shared by another change, from the source: it is the same part. */
-        a = (Arguments){ .source = v->device,
-                         .fs_type = "ext4",
-                         .share = target,
-                         .share_id = a.share_id,
-                         .files = wanted_labels(LABEL_2) };
+        /* Another change names the source, and shares the mount of the same directory. */
+        a = volume_at(v->device, "ext4", NULL, .share = target, .share_id = a.share_id,
+                      .files = wanted_labels(LABEL_2));
         assert_says(call_change(worker, &a), walk.counts.skipped, ==, 1);
         g_assert_cmpint(count_labeled(v->target, LABEL_2), ==, 6);
         assert_mark(target, MARK_LABELS("partial", "no", LABEL_2));
@@ -347,7 +325,7 @@ static void test_part(void) {
         must(umount2(target, 0));
 }
 
-/* All of a btrfs subvolume is a file system for this purpose: no hard link leads out of it. */
+/* A subvolume of btrfs is like a whole file system, as no hard link leads out of it. */
 static void test_subvolume(void) {
         g_autoptr(TestVolume) v = volume_mount("subvolumes", "btrfs", 0);
         g_autofree char *sub = NULL, *one = NULL, *two = NULL, *target = make_target("subvolume");
@@ -372,7 +350,7 @@ static void test_subvolume(void) {
         assert_label(v->target, "");
 }
 
-/* Files of whatever owner and mode, with the capabilities that the unit has. */
+/* The capabilities of the unit are enough for files of any owner and mode. */
 static void test_capabilities(void) {
         g_autofree char *set = read_capabilities();
         const char *const wrapper[] = { "setpriv", "--no-new-privs", "--bounding-set", set, NULL };
@@ -390,32 +368,20 @@ static void test_capabilities(void) {
         must(chown(v->target, 1000, 1000));
 
         g_auto(Answer) done = expect_ok(call_change(w, &a));
-        g_assert_cmpint(done.walk.counts.failed, ==, 0);
-        g_assert_cmpint(done.walk.counts.changed, ==, n);
+        assert_counts(done.walk.counts, .done = n, .changed = n);
         assert_mark(v->target, MARK_LABELS("complete", "no", LABEL_1));
         assert_says(call_verify_labels(w, v->target, LABEL_1, VERIFY_FULL), matches, ==, true);
 }
 
-/* A deep tree needs more descriptors than a process starts with. */
+/* A walk over a deep tree needs more descriptors than a process may have in the beginning. */
 static void test_deep(void) {
         enum { DEPTH = 3000 };
         g_autoptr(TestVolume) v = volume_mount("deep", "ext4", 0);
         const Arguments a = live(v, wanted_labels(LABEL_1));
-        int fd = open(v->target, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-        for (unsigned i = 0; i < DEPTH; i++) {
-                int below;
-
-                must(mkdirat(fd, "d", 0755));
-                below = openat(fd, "d", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-                must(below);
-                close(fd);
-                fd = below;
-        }
-        close(fd);
+        close(make_chain(v->target, DEPTH));
         g_auto(Answer) done = expect_ok(call_change(worker, &a));
-        g_assert_cmpint(done.walk.counts.failed, ==, 0);
-        g_assert_cmpint(done.walk.counts.changed, ==, DEPTH + 2); /* and lost+found */
+        assert_counts(done.walk.counts, .done = DEPTH + 2, .changed = DEPTH + 2); /* root, lost+found */
         must(umount2(v->target, 0));
         must(mount(v->device, v->target, "ext4", 0, NULL));
 }

@@ -7,25 +7,18 @@
 #include "volumes.h"
 #include "wire/protocol.h"
 
-/* Sources that can't be read, that hold something else, or that become another one under way. */
+/* The worker can't read a source, the source has no file system, or it becomes another one during a mount. */
 
-/* An image with a file of that name in it. */
+/* Makes an image that has a file with its own name. */
 static char *make_image_with(const char *name) {
-        g_autofree char *image = make_image(name, "ext4"), *directory = make_target("fill"),
-                        *file = path_printf("%s/%s", directory, name);
-        char *device;
-        int loop;
+        g_autoptr(TestVolume) v = volume_mount(name, "ext4", 0);
+        g_autofree char *file = path_printf("%s/%s", v->target, name);
 
-        device = attach_loop(image, &loop);
-        must(mount(device, directory, "ext4", 0, NULL));
         g_assert_true(g_file_set_contents(file, "", -1, NULL));
-        must(umount2(directory, 0));
-        close(loop);
-        g_free(device);
-        return g_steal_pointer(&image);
+        return g_strdup(v->image);
 }
 
-/* What can't be read is never said to hold nothing, whichever read fails, and for whatever reason. */
+/* The worker must not say that a source has no file system if any of its reads has failed. */
 typedef struct Unreadable {
         const char *name, *injection, *kind, *needle;
 } Unreadable;
@@ -44,38 +37,33 @@ static void test_unreadable(gconstpointer data) {
         g_assert_null(strstr(answer.message, "mkfs"));
 }
 
-/* One primary partition of 10,000 sectors. Nobody is told to make a file system over it. */
+/* The image has a partition of 10,000 sectors, so the message must not advise to make a file system. */
 static void test_partitions(void) {
         static const unsigned char table[66] = {
                 [1] = 0, 2, 0, 0x83, 0, 0, 0, 0x00, 0x08, 0, 0, 0x10, 0x27, 0, 0, [64] = 0x55, 0xaa,
         };
         g_autofree char *image = make_image("partitions", NULL), *target = make_target("partitions");
-        int fd = open(image, O_WRONLY | O_CLOEXEC);
+        _cleanup_close_ int fd = open_path(image, O_WRONLY);
 
-        must(fd);
         g_assert_cmpint(pwrite(fd, table, sizeof(table), 446), ==, sizeof(table));
-        close(fd);
         g_auto(Answer) answer = expect(call_observe(worker, image, "", target), "InvalidVolume", "partitions (dos)");
         g_assert_null(strstr(answer.message, "mkfs"));
 }
 
-/* Between looking for the image's loop device and opening it again, the device goes to another image; or to
- * another process, which shows nothing: then false is returned. */
+/* The loop device of the image goes to another image after the worker has found it, and before the worker
+ * opens it again. Returns false if another process has got the device, which proves nothing. */
 static bool try_loop_reused(const char *one, const char *other, const char *target) {
-        g_autofree char *file = path_printf("%s/one", target), *device = NULL, *again = NULL;
-        Arguments a = { .source = one, .fs_type = "ext4", .target = target, .hold_plan = true };
-        g_autoptr(Worker) traced = NULL;
+        int loop;
+        g_autofree char *file = path_printf("%s/one", target), *device = attach_loop(one, &loop), *again = NULL;
+        /* The fourth close(2) of the device is the one after the look that follows the question. */
+        g_autoptr(Worker) traced = worker_start_traced_at(device, "inject=close:signal=STOP:when=4");
         bool reused;
         pid_t child;
         Operation *o;
-        int loop;
 
-        device = attach_loop(one, &loop);
-        /* The fourth time, after the question: whether it is in use was asked, and it was found once more. */
-        traced = worker_start_traced_at(device, "inject=close:signal=STOP:when=4");
         if (!traced)
                 return true;
-        o = operation_start_held(traced, WORKER_MOUNT, &a);
+        o = operation_start_held(traced, WORKER_MOUNT, &volume_at(one, "ext4", target, .hold_plan = true));
         child = worker_find_child(traced);
         operation_answer(o);
         WAIT_FOR(file_count_lines(WORKER_TRACE, "*stopped by SIGSTOP*") > 0);
@@ -101,26 +89,23 @@ static void test_loop_reused(void) {
         WAIT_FOR(try_loop_reused(one, other, target));
 }
 
-/* But for the files of gcov, in which a program that is built for tools/coverage writes down what it has
- * run. */
+/* Does not count the files of gcov, which a program that is built for tools/coverage writes. */
 static unsigned count_opened_for_writing(const char *log) {
         return file_count_lines(log, "*O_WRONLY*") + file_count_lines(log, "*O_RDWR*") -
                file_count_lines(log, "*.gcda\"*O_RDWR*");
 }
 
-/* Who may only look has nothing opened for writing, which others would notice: udev probes a device then,
- * and an image is newer. */
+/* A look opens nothing for writing, because udev would probe the device, and an image would be newer. */
 static void test_only_looks(void) {
-        g_autofree char *image = make_image("looked-at", "ext4"), *attached = make_image("attached", "ext4"),
-                        *target = make_target("looked-at"), *device = NULL;
         static const char log[] = TEST_DIR "/opened";
+        _cleanup_close_ int loop = -EBADF;
+        g_autofree char *image = make_image("looked-at", "ext4"), *attached = make_image("attached", "ext4"),
+                        *target = make_target("looked-at"), *device = attach_loop(attached, &loop);
         g_autoptr(TestVolume) v = volume_mount("mounted", "ext4", 0);
         g_autoptr(Worker) traced = worker_start_logged("trace=open,openat,openat2,creat", log);
-        int loop;
 
         if (!traced)
                 return;
-        device = attach_loop(attached, &loop);
         const char *const sources[] = { image, attached, device, v->image, v->device };
         unsigned before = count_opened_for_writing(log);
 
@@ -134,11 +119,10 @@ static void test_only_looks(void) {
         g_assert_cmpuint(count_opened_for_writing(log), ==, before);
         assert_no_loop(image);
 
-        /* As a mount has. */
+        /* The log shows that a mount opens for writing. */
         assert_ok(mount_with(traced, image, "ext4", target));
         g_assert_cmpuint(count_opened_for_writing(log), >, before);
         must(umount2(target, 0));
-        close(loop);
 }
 
 void add_tests(void) {

@@ -8,18 +8,12 @@
 #include "mount/stage-namespace.h"
 #include "support.h"
 
-/* Mount namespaces to stage in. */
+/* The worker stages mounts in a mount namespace. */
 
 enum { MANY = 100, FEW = 6 };
 
 static unsigned count_table(void) {
-        g_autofree char *text = NULL;
-        unsigned n = 0;
-
-        g_assert_true(g_file_get_contents("/proc/self/mountinfo", &text, NULL, NULL));
-        for (const char *p = text; (p = strchr(p, '\n')); p++)
-                n++;
-        return n;
+        return file_count_lines("/proc/self/mountinfo", "?*");
 }
 
 static char *make_stage(void) {
@@ -30,35 +24,23 @@ static char *make_stage(void) {
         return stage;
 }
 
-static void mount_many(void) {
-        for (unsigned i = 0; i < MANY; i++) {
-                g_autofree char *name = path_printf("many-%u", i), *target = make_target(name);
-
-                must(mount("many", target, "tmpfs", 0, "size=1m"));
-        }
-}
-
-static void unmount_many(void) {
-        for (unsigned i = 0; i < MANY; i++) {
-                g_autofree char *target = path_printf(TEST_TARGETS "/many-%u", i);
-
-                must(umount(target));
-        }
-}
-
-/* What is mounted there is nowhere else, and goes with it. */
-static void assert_private(const char *stage) {
+/* The caller leaves the namespace afterwards, and must not see the mount then. */
+static void mount_staged(const char *stage) {
         must(mount("staged", stage, "tmpfs", 0, "size=1m"));
         g_assert_true(is_mounted(stage));
 }
 
-/* However many mounts there are, it has few, but all that a mount needs, and what comes later is not in it. */
+/* The namespace has only the few mounts that staging needs, and none of an earlier use. */
 static void test_few(void) {
         g_autofree char *stage = make_stage();
         _cleanup_close_ int namespace = -EBADF;
         unsigned before;
 
-        mount_many();
+        for (unsigned i = 0; i < MANY; i++) {
+                g_autofree char *name = path_printf("many-%u", i), *target = make_target(name);
+
+                must(mount("many", target, "tmpfs", 0, "size=1m"));
+        }
         before = count_table();
         g_assert_cmpint(stage_namespace_make(stage, &namespace), ==, 0);
         g_assert_cmpint(namespace, >=, 0);
@@ -71,15 +53,19 @@ static void test_few(void) {
                 must(access("/dev/null", W_OK));
                 must(access("/sys/block", R_OK));
                 g_assert_false(is_mounted(stage));
-                assert_private(stage);
+                mount_staged(stage);
                 g_assert_cmpint(stage_namespace_leave(host), ==, 0);
                 g_assert_cmpuint(count_table(), ==, before);
                 g_assert_false(is_mounted(stage));
         }
-        unmount_many();
+        for (unsigned i = 0; i < MANY; i++) {
+                g_autofree char *target = path_printf(TEST_TARGETS "/many-%u", i);
+
+                must(umount(target));
+        }
 }
 
-/* What is mounted in the host's namespace is not kept busy by it. */
+/* The namespace keeps no mount of the host's namespace busy. */
 static void test_not_busy(void) {
         g_autofree char *stage = make_stage(), *target = make_target("busy"), *image = make_image("busy", "ext4"),
                         *device = NULL;
@@ -95,7 +81,7 @@ static void test_not_busy(void) {
         must(exclusive);
 }
 
-/* Without one, or for a helper that may need everything, it is a copy of the host's. */
+/* The namespace is a copy of the host's for a mount helper, which may need everything. */
 static void test_copy(void) {
         g_autofree char *stage = make_stage();
         _cleanup_close_ int host = -EBADF;
@@ -104,12 +90,12 @@ static void test_copy(void) {
         g_assert_cmpint(stage_namespace_enter(-EBADF, &host), ==, 0);
         g_assert_cmpuint(count_table(), ==, before);
         must(mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL));
-        assert_private(stage);
+        mount_staged(stage);
         g_assert_cmpint(stage_namespace_leave(host), ==, 0);
         g_assert_false(is_mounted(stage));
 }
 
-/* Where it can't be made there is none, and nothing has changed. */
+/* The mounts of the host's namespace do not change if no namespace can be made. */
 static void test_none(void) {
         _cleanup_close_ int namespace = -EBADF;
         unsigned before = count_table();

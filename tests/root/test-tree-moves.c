@@ -9,9 +9,9 @@
 #include "meddler.h"
 #include "scene.h"
 
-/* Trees that others change while they are walked. */
+/* Other processes change trees while the engine walks over them. */
 
-/* In the place of the C library's, for the code that is tested too. */
+/* These functions replace those of the C library, also for the tested code. A test sets the hooks. */
 static void (*after_getdents)(void);
 
 ssize_t getdents64(int fd, void *buffer, size_t size) {
@@ -30,7 +30,7 @@ ssize_t lgetxattr(const char *path, const char *name, void *value, size_t size) 
 }
 
 static void (*before_root_write)(void);
-static bool late_fails; /* the label of "late" can't be written */
+static bool late_fails; /* lsetxattr(2) of "late" fails */
 
 int fsetxattr(int fd, const char *name, const void *value, size_t size, int flags) {
         if (before_root_write)
@@ -46,17 +46,14 @@ int lsetxattr(const char *path, const char *name, const void *value, size_t size
         return (int) syscall(SYS_lsetxattr, path, name, value, size, flags);
 }
 
-/* A directory and a symbolic link that leads outside, exchanged as fast as can be. */
+/* The link leads outside. */
 static void exchange(void *userdata, unsigned i) {
         (void) renameat2(AT_FDCWD, "d/dir", AT_FDCWD, "d/link", RENAME_EXCHANGE);
 }
 
 static void assert_labels_inside(int fd, unsigned n, const char *label) {
-        for (unsigned i = 0; i < n; i++) {
-                g_autofree char *path = g_strdup_printf("/proc/self/fd/%i/%u", fd, i);
-
-                assert_label(path, label);
-        }
+        for (unsigned i = 0; i < n; i++)
+                assert_label(numbered("/proc/self/fd/%i/%u", fd, i), label);
 }
 
 static void test_exchange(void) {
@@ -100,16 +97,15 @@ static void test_exchange(void) {
 
 enum { MEDDLE_DIRS = 20, MEDDLE_MOVES = 400 };
 
-/* Directories 00 to 19, and so many files in them by turns. */
+/* Makes the directories 00 to 19, and spreads the files over them. */
 static void write_dirs(unsigned n_files) {
-
         for (unsigned i = 0; i < MEDDLE_DIRS; i++)
                 must(mkdir(numbered("%02u", i), 0755));
         for (unsigned i = 0; i < n_files; i++)
                 write_file(numbered("%02u/%u", i % MEDDLE_DIRS, i));
 }
 
-/* Files appear, vanish, and move to directories that may have been walked already, or not yet. */
+/* Makes and removes files, and moves some to directories that the engine may have read already. */
 static void move_about(void *userdata, unsigned i) {
         const char *from = numbered("%02u/%u", i % MEDDLE_DIRS, i);
 
@@ -136,11 +132,11 @@ static void test_changes_meanwhile(gconstpointer fs_type) {
         if (!scene_enter(&s, fs_type, NULL))
                 return;
         write_dirs(2000);
-        g_usleep(100000); /* all of that is long ago */
+        g_usleep(100000); /* so that the engine takes the directories for old */
         meddler_start(&m);
-        /* Slow enough for everything to happen during the first pass, but on a machine that is busy: then
-         * the walk says that directories were modified to the last, and the next one has to find what was
-         * missed. */
+        /* All changes happen during the first walk, unless the machine is busy. The walk then says that
+         * directories were still being modified at its end, and the next walk has to find the files that this
+         * one has missed. */
         for (unsigned i = 0;; i++) {
                 g_auto(WalkResult) r = walk(CHANGE(s.fd, .tree.entries_per_sec = 1500));
 
@@ -153,11 +149,11 @@ static void test_changes_meanwhile(gconstpointer fs_type) {
         assert_all_right(s.fd, 0);
 }
 
-static unsigned n_reads; /* of entries, by a walk with one thread, which has a working directory of its own */
-static int tree_fd;
+static unsigned n_reads; /* calls of getdents64(2) */
+static int tree_fd;      /* as the thread that walks has a working directory of its own */
 
-/* Wrong files move, one after each read, between directories that are all right otherwise, and the times of
- * these are set back as rsync(1) and tar(1) do. */
+/* Moves a file with a wrong label after each read, and sets the times of both directories back, as rsync(1)
+ * and tar(1) do. */
 static void move_wrong(void) {
         const struct timespec old[2] = { { .tv_sec = 1000000000 }, { .tv_sec = 1000000000 } };
         unsigned i = n_reads++, there = (i + 7) % MEDDLE_DIRS;
@@ -186,75 +182,46 @@ static void test_moved_meanwhile(void) {
         assert_all_right(s.fd, 0);
 }
 
-static bool moves_back;
+static const char *moves_from, *moves_to;
 
 static void move_halfway(void) {
         if (++n_reads == MEDDLE_DIRS / 2)
-                must(renameat(tree_fd, moves_back ? "19/wrong" : "00/wrong", tree_fd,
-                              moves_back ? "00/wrong" : "19/wrong"));
+                must(renameat(tree_fd, moves_from, tree_fd, moves_to));
 }
 
-static void write_wrong_file(const char *path) {
-        write_file(path);
-}
-
-/* Its times say that nothing has happened to it for long. */
-static void write_wrong_dir(const char *path) {
-        must(mkdir(path, 0755));
-        for (unsigned i = 0; i < 50; i++) {
-                g_autofree char *file = g_strdup_printf("%s/%u", path, i);
-
-                write_file(file);
-        }
-}
-
-static void spoil_file(const char *path) {
-        set_label(path, OTHER);
-}
-
-static void spoil_dir(const char *path) {
-        for (unsigned i = 0; i < 50; i++) {
-                g_autofree char *file = g_strdup_printf("%s/%u", path, i);
-
-                set_label(file, OTHER);
-        }
-}
-
-typedef struct Moved {
-        void (*write)(const char *path);
-        void (*spoil)(const char *path);
-        uint64_t wrong;
-} Moved;
-
-static const Moved moved_file = { write_wrong_file, spoil_file, 1 }, moved_dir = { write_wrong_dir, spoil_dir, 50 };
-
-/* One of the two directories is walked before the move and the other one after it, so in one direction the
- * first pass finds nothing to write. */
-static void test_one_moved_meanwhile(gconstpointer data) {
+/* A file moves, or a directory of 50 files whose own times are old. The engine reads one of the places before
+ * the move and the other one after it, so its first pass finds nothing to write in one direction. */
+static void test_one_moved_meanwhile(gconstpointer is_dir) {
         g_auto(Scene) s = scene_on_tmpfs();
-        const Moved *moved = data;
+        const unsigned n_wrong = is_dir ? 50 : 1;
 
         write_dirs(1000);
-        moved->write("00/wrong");
+        if (is_dir) {
+                must(mkdir("00/wrong", 0755));
+                write_files("00/wrong/", n_wrong);
+        } else
+                write_file("00/wrong");
         (void) walk_well(CHANGE(s.fd));
         for (unsigned back = 0; back < 2; back++) {
-                moved->spoil(back ? "19/wrong" : "00/wrong");
+                moves_from = back ? "19/wrong" : "00/wrong";
+                moves_to = back ? "00/wrong" : "19/wrong";
+                for (unsigned i = 0; i < n_wrong; i++)
+                        set_label(is_dir ? numbered("%s/%u", moves_from, i) : moves_from, OTHER);
                 g_usleep(100000);
                 n_reads = 0;
                 tree_fd = s.fd;
-                moves_back = back;
                 after_getdents = move_halfway;
                 const WalkCounts counts = walk_well(CHANGE(s.fd, .tree.threads = 1));
                 after_getdents = NULL;
                 g_assert_cmpuint(n_reads, >, MEDDLE_DIRS);
-                g_assert_cmpuint(counts.changed, ==, moved->wrong);
+                g_assert_cmpuint(counts.changed, ==, n_wrong);
                 g_assert_cmpuint(counts.modified, ==, 0);
                 assert_all_right(s.fd, 0);
         }
 }
 
-/* What is at rest is walked once, also if the root was written to just before, as its record is; times in
- * the future or long ago are no sign of anything. */
+/* The engine walks once over a tree that nobody changes, also if the root has just changed, as the worker
+ * writes the mark there. Times in the future or long ago are no sign of a change. */
 static void test_at_rest(void) {
         const struct timespec future[2] = { { .tv_sec = 4000000000 }, { .tv_sec = 4000000000 } },
                               past[2] = { { .tv_sec = -1000 }, { .tv_sec = -1000 } };
@@ -272,7 +239,7 @@ static void test_at_rest(void) {
         const WalkCounts counts = walk_well(CHANGE(s.fd));
         g_assert_cmpuint(counts.changed, ==, 5);
         g_assert_cmpuint(counts.modified, ==, 0);
-        g_assert_cmpuint(n_looks, ==, 4); /* the root is looked at by its descriptor */
+        g_assert_cmpuint(n_looks, ==, 4); /* the engine looks at the root by its descriptor */
         assert_all_right(s.fd, 5);
 }
 
@@ -283,7 +250,8 @@ static void rename_dir(void) {
         there = !there;
 }
 
-/* A directory that is never where it was read to be is not given up as removed: it is known to be missed. */
+/* A directory has moved whenever the engine opens it. The engine does not take it for removed, but says that
+ * it may have missed files. */
 static void test_never_there(void) {
         g_auto(Scene) s = scene_on_tmpfs();
 
@@ -301,8 +269,8 @@ static void link_out(void) {
                 must(link("../outside", "d/link"));
 }
 
-/* A name that becomes a hard link to a file outside after its directory was read is left alone too, and
- * told. */
+/* A hard link to a file outside appears after the engine has read the directory. The engine skips it and
+ * counts it, too. */
 static void test_linked_meanwhile(void) {
         g_auto(Scene) s = scene_on_tmpfs();
         int fd;
@@ -327,7 +295,7 @@ static void write_late(void) {
         write_file("late");
 }
 
-/* What is created in the root before its label is written gets the old one from it. */
+/* A file that another process creates in the root just before the root has its label inherits the old one. */
 static void test_late(gconstpointer fails) {
         g_auto(Scene) s = scene_on_tmpfs();
 
@@ -352,8 +320,7 @@ static void swap_files(void) {
         must(rename(swapped ? "00/b" : "00/a", swapped ? "00/a" : "00/b"));
 }
 
-/* Nothing is left to do, but as files move all the time one might have been missed: the next walk finds it.
- */
+/* A file moves all the time, so the engine says that it may have missed some. The next walk finds them. */
 static void test_restless(void) {
         g_auto(Scene) s = scene_on_tmpfs();
 
@@ -372,7 +339,7 @@ static void create_files(void *userdata, unsigned i) {
         g_usleep(5000);
 }
 
-/* A tree that nobody leaves alone is looked at twice, and not called done. */
+/* The engine looks at most twice at a tree that changes all the time, and does not say that it is done. */
 static void test_never_at_rest(void) {
         enum { FIRST = 50 };
         g_auto(Scene) s = scene_on_tmpfs();
@@ -394,8 +361,8 @@ void add_tests(void) {
         add_words("/tree-moves/changes-meanwhile", test_changes_meanwhile, "tmpfs", "ext4", "xfs", "btrfs", NULL);
         g_test_add_func("/tree-moves/exchange", test_exchange);
         g_test_add_func("/tree-moves/moved-meanwhile", test_moved_meanwhile);
-        g_test_add_data_func("/tree-moves/one-moved-meanwhile/file", &moved_file, test_one_moved_meanwhile);
-        g_test_add_data_func("/tree-moves/one-moved-meanwhile/directory", &moved_dir, test_one_moved_meanwhile);
+        g_test_add_data_func("/tree-moves/one-moved-meanwhile/file", NULL, test_one_moved_meanwhile);
+        g_test_add_data_func("/tree-moves/one-moved-meanwhile/directory", "directory", test_one_moved_meanwhile);
         g_test_add_func("/tree-moves/at-rest", test_at_rest);
         g_test_add_func("/tree-moves/never-there", test_never_there);
         g_test_add_func("/tree-moves/linked-meanwhile", test_linked_meanwhile);

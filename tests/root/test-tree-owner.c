@@ -16,7 +16,7 @@
 #include "meddler.h"
 #include "scene.h"
 
-/* Group and mode in the tree engine (fsGroup), by kubelet's rules (pkg/volume/volume_linux.go). */
+/* The tree engine gives group and mode (fsGroup) by the rules of kubelet (pkg/volume/volume_linux.go). */
 
 #ifndef SYS_fchmodat2
 #define SYS_fchmodat2 452
@@ -26,10 +26,10 @@ enum { UID = 1234, OLD = 1000, GID = 2000 };
 
 static const Ownership rw = { .gid = GID }, ro = { .gid = GID, .readers = true };
 
-/* In the place of the C library's, for the code that is tested too. */
+/* These functions replace those of the C library, also for the tested code. A test sets the hooks. */
 static void (*after_look)(const char *name), (*before_group)(const char *name), (*after_group)(const char *name);
 static void (*after_pin)(const char *name), (*before_sync)(void);
-static int group_error, sync_error; /* errno, 0 for the real call */
+static int group_error, sync_error; /* the errno to fail with; 0: the real system call is made */
 static atomic_uint n_looks, n_groups, n_pins;
 
 int fstatat(int fd, const char *path, struct stat *st, int flags) {
@@ -46,11 +46,9 @@ int openat(int fd, const char *path, int flags, ...) {
 
         g_assert_false(flags & O_CREAT);
         opened = (int) syscall(SYS_openat, fd, path, flags);
-        if (flags & O_PATH) {
-                n_pins++;
-                if (after_pin)
-                        after_pin(path);
-        }
+        n_pins += !!(flags & O_PATH);
+        if (after_pin && flags & O_PATH)
+                after_pin(path);
         return opened;
 }
 
@@ -93,7 +91,7 @@ static struct stat stat_of(const char *path) {
         }                                                                                                          \
         G_STMT_END
 
-/* What is no directory; mode with its type. */
+/* mode has the type of the file. */
 static void make(const char *path, mode_t mode, gid_t gid) {
         if (S_ISLNK(mode))
                 must(symlink("../outside", path));
@@ -106,10 +104,10 @@ static void make(const char *path, mode_t mode, gid_t gid) {
                 must(chmod(path, mode & 07777));
 }
 
-/* A part of a scene that is walked, with a file outside. */
+/* The tests walk over a directory of a scene. A file outside of that directory has to stay as it is. */
 typedef struct Volume {
         Scene scene;
-        int fd; /* and working directory */
+        int fd; /* of the directory, which is the working directory too */
         uint64_t outside_ctime;
 } Volume;
 
@@ -133,8 +131,7 @@ static Volume volume_on_tmpfs(void) {
 }
 
 static void volume_leave(Volume *v) {
-        after_look = before_group = after_group = NULL;
-        after_pin = NULL;
+        after_look = before_group = after_group = after_pin = NULL;
         before_sync = NULL;
         group_error = sync_error = 0;
         if (v->fd >= 0) {
@@ -158,7 +155,7 @@ static void assert_changed(int fd, const Ownership *o, uint64_t changed) {
         g_assert_cmpuint(change_well(fd, o).changed, ==, changed);
 }
 
-/* Of each kind, what it is like and what it is to become. */
+/* Files of each kind, with their mode, and the modes that they get for writers and for readers. */
 static const struct {
         const char *name;
         mode_t type, before, rw, ro;
@@ -186,6 +183,10 @@ static const struct {
         { "link", S_IFLNK, 0777, 0777, 0777 },
 };
 
+static mode_t wanted_mode(size_t kind, const Ownership *o) {
+        return o->readers ? kinds[kind].ro : kinds[kind].rw;
+}
+
 static void make_kinds(gid_t gid) {
         must(chown(".", UID, gid));
         must(chmod(".", 0755));
@@ -197,7 +198,7 @@ static void make_kinds(gid_t gid) {
 
 static void assert_kinds(const Ownership *o) {
         for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
-                assert_owner(kinds[i].name, o->gid, o->readers ? kinds[i].ro : kinds[i].rw);
+                assert_owner(kinds[i].name, o->gid, wanted_mode(i, o));
                 g_assert_cmpuint(stat_of(kinds[i].name).st_uid, ==, UID);
         }
         assert_owner("broken", o->gid, 0777);
@@ -210,7 +211,7 @@ static void remove_kinds(void) {
         must(unlink("broken"));
 }
 
-/* All of them have another group, or the right one already; what has nothing to be changed is not written. */
+/* All files have another group, or all have the right one. The engine does not write a file that is right. */
 static void test_kinds(gconstpointer fs_type) {
         g_auto(Volume) v;
 
@@ -219,24 +220,25 @@ static void test_kinds(gconstpointer fs_type) {
         for (unsigned i = 0; i < 4; i++) {
                 const Ownership *o = i % 2 ? &ro : &rw;
                 gid_t gid = i < 2 ? OLD : GID;
-                uint64_t ctimes[G_N_ELEMENTS(kinds)], wrong = gid == GID ? 1 : 2; /* the root, "broken" */
+                uint64_t ctimes[G_N_ELEMENTS(kinds)], n_wrong = gid == GID ? 1 : 2; /* the root, "broken" */
+                bool wrong[G_N_ELEMENTS(kinds)];
 
                 make_kinds(gid);
                 for (size_t k = 0; k < G_N_ELEMENTS(kinds); k++) {
-                        wrong += gid != GID || kinds[k].before != (o->readers ? kinds[k].ro : kinds[k].rw);
+                        wrong[k] = gid != GID || kinds[k].before != wanted_mode(k, o);
+                        n_wrong += wrong[k];
                         ctimes[k] = ctime_of(kinds[k].name);
                 }
                 let_clock_tick();
                 n_groups = 0;
-                assert_changed(v.fd, o, wrong);
+                assert_changed(v.fd, o, n_wrong);
                 g_assert_cmpuint(n_groups, ==, gid == GID ? 0 : G_N_ELEMENTS(kinds) + 2);
                 assert_kinds(o);
                 for (size_t k = 0; k < G_N_ELEMENTS(kinds); k++) {
-                        if (gid == GID && kinds[k].before == (o->readers ? kinds[k].ro : kinds[k].rw))
-                                g_assert_cmpuint(ctime_of(kinds[k].name), ==, ctimes[k]);
-                        else
-                                g_assert_cmpuint(ctime_of(kinds[k].name), >, ctimes[k]);
+                        const uint64_t before = ctimes[k];
+
                         ctimes[k] = ctime_of(kinds[k].name);
+                        g_assert_true(wrong[k] ? ctimes[k] > before : ctimes[k] == before);
                 }
 
                 let_clock_tick();
@@ -247,7 +249,7 @@ static void test_kinds(gconstpointer fs_type) {
         }
 }
 
-/* In a directory of a larger file system each file is pinned. */
+/* A part of a file system is the volume, so the engine pins each file and leaves hard links alone. */
 static void test_part(void) {
         g_auto(Volume) v = volume_on_tmpfs();
 
@@ -279,7 +281,7 @@ static void unlink_trap(const char *name) {
         let_clock_tick();
 }
 
-/* What has a single link is outside if that is no longer its name. */
+/* Another process removes the name in the volume, so the single link of the file is outside. */
 static void test_unlinked(void) {
         g_auto(Volume) v = volume_on_tmpfs();
 
@@ -293,7 +295,7 @@ static void test_unlinked(void) {
         v.outside_ctime = ctime_unlinked;
 }
 
-/* A kernel, or a filter, without fchmodat2(2), for this process. */
+/* fchmodat2(2) fails in this process from now on, as on an older kernel, or under a filter that lacks it. */
 static void refuse_fchmodat2(int error) {
         struct sock_filter code[] = {
                 BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -309,18 +311,18 @@ static void refuse_fchmodat2(int error) {
         g_assert_cmpint(errno, ==, error);
 }
 
-/* How many are given a mode by their name. */
+/* Counts the files whose mode the engine sets by name: a new group takes setuid and setgid away. */
 static unsigned count_modes(const Ownership *o, gid_t gid) {
         unsigned n = 0;
 
         for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++)
                 if (kinds[i].type != S_IFDIR)
-                        n += kinds[i].before != (o->readers ? kinds[i].ro : kinds[i].rw) ||
+                        n += kinds[i].before != wanted_mode(i, o) ||
                              (gid != GID && kinds[i].before & (S_ISUID | S_ISGID));
         return n;
 }
 
-/* The other way is used for no more than has to be. */
+/* Without fchmodat2(2) the engine pins the files whose mode it sets, and no others. */
 static void test_without_fchmodat2(gconstpointer error) {
         g_auto(Volume) v = volume_on_tmpfs();
 
@@ -348,7 +350,7 @@ static void test_without_fchmodat2(gconstpointer error) {
         }
 }
 
-/* What is right costs one look. */
+/* The engine makes one system call for a file that is right. */
 static void test_cost(void) {
         g_auto(Volume) v = volume_on_tmpfs();
 
@@ -364,7 +366,7 @@ static void test_cost(void) {
         g_assert_cmpuint(n_pins, ==, 0);
 }
 
-/* Label, group and mode in one pass; each entry counts once. */
+/* The engine sets label, group and mode in one pass, and counts each entry once. */
 static void test_with_labels(gconstpointer fs_type) {
         g_auto(Volume) v;
         static const struct {
@@ -392,12 +394,11 @@ static void test_with_labels(gconstpointer fs_type) {
         ctime = ctime_of("right");
         g_usleep(100000);
         n_looks = 0;
-        g_auto(WalkResult) r = walk(CHANGE(v.fd, .context = WANTED, .ownership = &rw));
-        g_assert_cmpuint(r.counts.failed, ==, 0);
-        g_assert_cmpuint(r.counts.done, ==, 2 * G_N_ELEMENTS(entries) + 1);
-        /* but "right" and its directory, whose labels ext4 is asked to write nevertheless */
-        g_assert_cmpuint(r.counts.changed, ==, r.counts.done - (strcmp(fs_type, "ext4") == 0 ? 0 : 2));
-        g_assert_cmpuint(n_looks, ==, G_N_ELEMENTS(entries)); /* in one pass; directories are looked at open */
+        const WalkCounts counts = walk_well(CHANGE(v.fd, .context = WANTED, .ownership = &rw));
+        /* On ext4 the engine writes the labels without a look, also those of "right" and its directory. */
+        assert_counts(counts, .done = 2 * G_N_ELEMENTS(entries) + 1,
+                      .changed = counts.done - (strcmp(fs_type, "ext4") == 0 ? 0 : 2));
+        g_assert_cmpuint(n_looks, ==, G_N_ELEMENTS(entries)); /* directories: by descriptor */
         for (size_t i = 0; i < G_N_ELEMENTS(entries); i++) {
                 g_autofree char *dir = g_strdup_printf("d-%s", entries[i].name);
 
@@ -412,7 +413,7 @@ static void test_with_labels(gconstpointer fs_type) {
         g_assert_cmpuint(walk_well(CHANGE(v.fd, .context = WANTED, .ownership = &rw)).changed, ==, 0);
 }
 
-/* Each entry that fails counts once and is named; the root keeps all it has. */
+/* The engine counts and names each entry that fails once, and leaves the root as it is. */
 static void test_immutable(gconstpointer context) {
         g_auto(Volume) v;
         static const char *const names[] = { "label-and-group", "group", "mode", "right" };
@@ -431,9 +432,8 @@ static void test_immutable(gconstpointer context) {
                 set_immutable(names[i], true);
         }
         g_auto(WalkResult) r = walk(CHANGE(v.fd, .context = context, .ownership = &rw));
-        g_assert_cmpuint(r.counts.failed, ==, 3);
+        assert_counts(r.counts, .done = 6, .changed = 1, .failed = 3);
         g_assert_cmpuint(r.n_issues, ==, 3);
-        g_assert_cmpuint(r.counts.changed, ==, 1);
         for (size_t i = 0; i < 3; i++)
                 assert_issue(&r, names[i], EPERM);
         assert_owner("fine", GID, 0660);
@@ -448,37 +448,37 @@ static void test_immutable(gconstpointer context) {
         assert_label(".", context ? WANTED : OTHER);
 }
 
-/* What a server or a quota has against it is told; what was written counts all the same. */
+/* A server or a quota may refuse the group. The engine reports that, and counts an entry with a new label. */
 static void test_errors(void) {
-        g_auto(Volume) v = volume_on_tmpfs();
+        static const struct {
+                const char *name;
+                mode_t type, mode;
+        } entries[] = { { "file", S_IFREG, 0600 },
+                        { "link", S_IFLNK, 0777 },
+                        { "setuid", S_IFREG, 04755 },
+                        { "dir", S_IFDIR, 0700 } };
         static const int errors[] = { EPERM, EDQUOT, EINVAL, EOVERFLOW, EROFS };
+        g_auto(Volume) v = volume_on_tmpfs();
 
-        make("file", S_IFREG | 0600, OLD);
-        make("link", S_IFLNK, OLD);
-        make("setuid", S_IFREG | 04755, OLD);
-        make("dir", S_IFDIR | 0700, OLD);
+        for (size_t i = 0; i < G_N_ELEMENTS(entries); i++)
+                make(entries[i].name, entries[i].type | entries[i].mode, OLD);
         for (size_t i = 0; i < G_N_ELEMENTS(errors); i++) {
                 group_error = errors[i];
                 g_auto(WalkResult) r = change(v.fd, &rw);
-                g_assert_cmpuint(r.counts.failed, ==, 4);
-                g_assert_cmpuint(r.counts.changed, ==, 0);
-                assert_issue(&r, "file", errors[i]);
-                assert_issue(&r, "link", errors[i]);
-                assert_issue(&r, "setuid", errors[i]);
-                assert_issue(&r, "dir", errors[i]);
-                assert_owner("file", OLD, 0600);
-                assert_owner("setuid", OLD, 04755);
-                assert_owner("dir", OLD, 0700);
+                assert_counts(r.counts, .done = 5, .failed = 4);
+                for (size_t k = 0; k < G_N_ELEMENTS(entries); k++) {
+                        assert_issue(&r, entries[k].name, errors[i]);
+                        assert_owner(entries[k].name, OLD, entries[k].mode);
+                }
                 assert_owner(".", OLD, 0755);
         }
         g_auto(WalkResult) again = walk(CHANGE(v.fd, .context = WANTED, .ownership = &rw));
-        g_assert_cmpuint(again.counts.failed, ==, 4);
-        g_assert_cmpuint(again.counts.changed, ==, 4);
+        assert_counts(again.counts, .done = 5, .failed = 4, .changed = 4);
         assert_label("dir", WANTED);
         assert_label(".", "");
         g_assert_nonnull(strstr(files_error_text(EPERM, true), "FSGroupPolicy"));
         g_assert_nonnull(strstr(files_error_text(EDQUOT, true), "group"));
-        group_error = ENOENT; /* gone */
+        group_error = ENOENT; /* as if another process had removed them */
         assert_changed(v.fd, &rw, 0);
 }
 
@@ -488,7 +488,7 @@ static void check_before_sync(void) {
         assert_owner(".", OLD, 0755);
 }
 
-/* The root tells that all is done, and on disk. */
+/* The group of the root tells that all files have it on disk, so the engine syncs before it writes that. */
 static void test_root_last(void) {
         g_auto(Volume) v = volume_on_tmpfs();
 
@@ -497,8 +497,7 @@ static void test_root_last(void) {
         before_sync = check_before_sync;
         sync_error = EIO;
         g_auto(WalkResult) r = change(v.fd, &rw);
-        g_assert_cmpuint(r.counts.failed, ==, 1);
-        g_assert_cmpuint(r.counts.changed, ==, 2);
+        assert_counts(r.counts, .done = 3, .failed = 1, .changed = 2);
         assert_issue(&r, ".", EIO);
         assert_owner(".", OLD, 0755);
         sync_error = 0;
@@ -513,7 +512,7 @@ static void create_late(const char *name) {
         make("late", S_IFREG | 0600, OLD);
 }
 
-/* What is created in the root before it has its group does not get that from it. */
+/* A file that another process creates just before the root has the group does not inherit the group. */
 static void test_late(void) {
         g_auto(Volume) v = volume_on_tmpfs();
 
@@ -526,8 +525,7 @@ static void test_late(void) {
         assert_owner(".", GID, 02775);
 }
 
-/* The file that is looked at, and what is put in its place once. */
-static const char *in_place;
+static const char *in_place; /* is exchanged with "victim", once */
 
 static void replace(const char *name) {
         if (!in_place || !streq(name, "victim"))
@@ -541,7 +539,7 @@ static void remove_victim(const char *name) {
                 (void) unlink("victim");
 }
 
-/* An entry is exchanged after it was looked at, or after it was given its group. */
+/* Another process exchanges an entry after the engine's look, or after the change of its group. */
 static void test_replaced(void) {
         g_auto(Volume) v = volume_on_tmpfs();
 
@@ -555,7 +553,7 @@ static void test_replaced(void) {
                 after_group = late ? replace : NULL;
                 (void) walk_well(CHANGE(v.fd, .ownership = &rw, .tree.threads = 1));
                 after_look = after_group = NULL;
-                /* what is special is pinned by then: its group is not given by name */
+                /* The engine has pinned a file with setuid by then, and does not set its group by name. */
                 if (in_place)
                         g_assert_true(late && special);
                 else {
@@ -566,16 +564,15 @@ static void test_replaced(void) {
                 must(unlink("victim"));
                 must(unlink("other"));
         }
-        make("victim", S_IFREG | 0600, OLD);
-        after_look = remove_victim;
-        (void) change_well(v.fd, &rw);
-        after_look = NULL;
-        make("victim", S_IFREG | 0600, OLD);
-        after_group = remove_victim;
-        (void) change_well(v.fd, &rw);
+        for (unsigned late = 0; late < 2; late++) {
+                make("victim", S_IFREG | 0600, OLD);
+                after_look = late ? NULL : remove_victim;
+                after_group = late ? remove_victim : NULL;
+                (void) change_well(v.fd, &rw);
+        }
 }
 
-/* Where others can bring that about, what was exchanged in gets no mode but one made of its own. */
+/* Where others can exchange entries, the engine computes a mode only from that file's own mode. */
 static void test_contended(void) {
         g_auto(Volume) v = volume_on_tmpfs();
 
@@ -597,20 +594,19 @@ static void exchange_all(void *userdata, unsigned i) {
         must(renameat2(AT_FDCWD, "d/special", AT_FDCWD, "d/plain", RENAME_EXCHANGE));
 }
 
-/* Whatever is exchanged when, nothing outside changes (volume_leave() looks), and nobody else's file gets
- * setuid. */
+/* Nothing outside changes (volume_leave() checks that), and no other file gets setuid, whenever entries are
+ * exchanged. */
 static void test_storm(void) {
         g_auto(Volume) v = volume_on_tmpfs();
         Meddler storm = { .meddle = exchange_all };
-        int plain;
+        _cleanup_close_ int plain = -EBADF;
 
         make("d", S_IFDIR | 0700, OLD);
         make("d/file", S_IFREG | 0777, OLD);
         must(symlink("../../outside", "d/link"));
         make("d/special", S_IFREG | 06777, OLD);
         make("d/plain", S_IFREG | 0600, OLD);
-        plain = open("d/plain", O_RDWR | O_CLOEXEC);
-        must(plain);
+        plain = open_path("d/plain", O_RDWR);
         meddler_start(&storm);
         for (unsigned i = 0; i < 150 || storm.rounds <= 1000; i++) {
                 const Ownership o = { .gid = i % 2 ? OLD : GID, .readers = i % 3 == 0 };
@@ -622,107 +618,88 @@ static void test_storm(void) {
                 g_assert_cmpuint(st.st_mode & (S_ISUID | S_ISGID), ==, 0);
         }
         meddler_stop(&storm);
-        close(plain);
         g_usleep(100000);
         g_assert_cmpuint(change_well(v.fd, &rw).modified, ==, 0);
         g_assert_cmpuint(stat_of("d/file").st_gid, ==, GID);
         g_assert_cmpuint(stat_of("d/link").st_gid, ==, GID);
 }
 
-/* label: NULL if it is right, "" for none; gid: 0 if group and mode are right. */
-static void assert_difference(const WalkResult *r, const char *path, const char *label, gid_t gid, mode_t mode) {
+static void assert_difference(const WalkResult *r, const char *path, const char *text) {
         const WalkIssue *i = find_issue(r, path);
-        g_autofree char *label_text = !label     ? g_strdup("")
-                                      : label[0] ? g_strdup_printf("has the label '%s'", label)
-                                                 : g_strdup("has no label"),
-                        *owner_text =
-                                gid == 0 ? g_strdup("") : g_strdup_printf("has group %u and mode %04o", gid, mode),
-                        *text = g_strdup_printf("%s%s%s", label_text, label && gid != 0 ? " and " : "", owner_text);
 
         g_assert_cmpint(i->error, ==, 0);
         g_assert_cmpstr(i->text, ==, text);
 }
 
-static void make_differences(void) {
-        make("right", S_IFREG | 0660, GID);
-        make("group", S_IFREG | 0660, OLD);
-        make("mode", S_IFREG | 04644, GID);
-        make("both", S_IFDIR | 0700, OLD);
-        make("label", S_IFREG | 0660, GID);
-        make("link", S_IFLNK, OLD);
-        set_label("right", WANTED);
-        set_label("group", WANTED);
-        set_label("mode", WANTED);
-        set_label("link", WANTED);
-        set_label("both", OTHER);
-        set_label(".", OTHER);
-}
-
 static void test_verify(void) {
+        static const struct {
+                const char *name;
+                mode_t mode;
+                gid_t gid;
+                const char *label, *text;
+        } entries[] = {
+                { "right", S_IFREG | 0660, GID, WANTED, NULL },
+                { "group", S_IFREG | 0660, OLD, WANTED, "has group 1000 and mode 0660" },
+                { "mode", S_IFREG | 04644, GID, WANTED, "has group 2000 and mode 4644" },
+                { "both", S_IFDIR | 0700, OLD, OTHER, "has the label '" OTHER "' and has group 1000 and mode 0700" },
+                { "label", S_IFREG | 0660, GID, NULL, "has no label" },
+                { "link", S_IFLNK, OLD, WANTED, "has group 1000 and mode 0777" },
+        };
         g_auto(Volume) v = volume_on_tmpfs();
         uint64_t ctime;
 
-        make_differences();
+        for (size_t i = 0; i < G_N_ELEMENTS(entries); i++) {
+                make(entries[i].name, entries[i].mode, entries[i].gid);
+                if (entries[i].label)
+                        set_label(entries[i].name, entries[i].label);
+        }
+        set_label(".", OTHER);
         ctime = ctime_of("group");
         let_clock_tick();
         g_auto(WalkResult) r = walk(VERIFY(v.fd, .context = WANTED, .ownership = &rw));
-        g_assert_cmpuint(r.counts.mismatched, ==, 3);
-        g_assert_cmpuint(r.counts.misowned, ==, 5);
-        g_assert_cmpuint(r.counts.failed + r.counts.changed, ==, 0);
+        assert_counts(r.counts, .done = 7, .mismatched = 3, .misowned = 5);
         g_assert_cmpuint(r.n_issues, ==, 6);
-        assert_difference(&r, "group", NULL, OLD, 0660);
-        assert_difference(&r, "mode", NULL, GID, 04644);
-        assert_difference(&r, "both", OTHER, OLD, 0700);
-        assert_difference(&r, "label", "", 0, 0);
-        assert_difference(&r, "link", NULL, OLD, 0777);
-        assert_difference(&r, ".", OTHER, OLD, 0755);
+        for (size_t i = 1; i < G_N_ELEMENTS(entries); i++)
+                assert_difference(&r, entries[i].name, entries[i].text);
+        assert_difference(&r, ".", "has the label '" OTHER "' and has group 1000 and mode 0755");
         g_auto(WalkResult) again = walk(VERIFY(v.fd, .ownership = &ro));
-        g_assert_cmpuint(again.counts.mismatched, ==, 0);
-        g_assert_cmpuint(again.counts.misowned, ==, 4); /* "mode" is enough for reading */
+        assert_counts(again.counts, .done = 7, .misowned = 4); /* readers need no more than "mode" has */
         g_assert_cmpuint(again.n_issues, ==, 4);
-        assert_difference(&again, ".", NULL, OLD, 0755);
+        assert_difference(&again, ".", "has group 1000 and mode 0755");
         g_assert_cmpuint(ctime_of("group"), ==, ctime);
         assert_owner(".", OLD, 0755);
         assert_changed(v.fd, &rw, 5);
         g_auto(WalkResult) third = walk(VERIFY(v.fd, .ownership = &rw));
-        g_assert_cmpuint(third.counts.misowned, ==, 0);
+        assert_counts(third.counts, .done = 7);
         g_assert_cmpuint(third.n_issues, ==, 0);
 }
 
-/* A bounded walk ends early, compares the root nevertheless, and names what it has met. */
+/* A bounded walk ends early, but compares the root, and names the entries that it has met. */
 static void test_bounded(void) {
         enum { FILES = 3000, BOUND = 100 };
         g_auto(Volume) v = volume_on_tmpfs();
 
         must(chown(".", UID, GID));
         must(chmod(".", 02770));
-        for (int i = 0; i < FILES; i++) {
-                g_autofree char *name = g_strdup_printf("file-%i", i);
-
-                make(name, S_IFREG | 0660, GID);
-        }
-        for (int i = 0; i < 2; i++) {
+        for (unsigned i = 0; i < FILES; i++)
+                make(numbered("file-%u", i), S_IFREG | 0660, GID);
+        for (unsigned i = 0; i < 2; i++) {
                 g_auto(WalkResult) r = walk(VERIFY(v.fd, .ownership = &rw, .tree.max_entries = BOUND));
 
-                g_assert_cmpuint(r.counts.done, ==, BOUND + 1);
-                g_assert_cmpuint(r.counts.misowned, ==, i);
-                g_assert_cmpuint(r.counts.failed, ==, 0);
+                assert_counts(r.counts, .done = BOUND + 1, .misowned = i);
                 g_assert_cmpuint(r.n_issues, ==, i);
                 if (i == 1)
-                        assert_difference(&r, ".", NULL, OLD, 02770);
+                        assert_difference(&r, ".", "has group 1000 and mode 2770");
                 must(chown(".", UID, OLD));
         }
-        for (int i = 0; i < FILES; i++) {
-                g_autofree char *name = g_strdup_printf("file-%i", i);
-
-                must(chown(name, UID, OLD));
-        }
+        for (unsigned i = 0; i < FILES; i++)
+                must(chown(numbered("file-%u", i), UID, OLD));
         g_auto(WalkResult) r = walk(VERIFY(v.fd, .ownership = &rw, .tree.max_entries = BOUND));
         g_assert_cmpuint(r.counts.misowned, ==, BOUND + 1);
         g_assert_cmpuint(r.n_issues, ==, WALK_ISSUES_MAX);
 }
 
-/* Where labels don't matter the file system need not keep any; but it has to be writable. */
+/* A walk without a context needs no file system that keeps labels, only a writable one. */
 static void test_without_labels(void) {
         _cleanup_failure_ Failure f = { 0 };
         WalkResult result;
@@ -736,8 +713,7 @@ static void test_without_labels(void) {
         assert_changed(fd, &rw, 2);
         assert_owner("file", GID, 0660);
         const WalkCounts counts = walk_well(VERIFY(fd, .ownership = &rw));
-        g_assert_cmpuint(counts.done, ==, 2);
-        g_assert_cmpuint(counts.misowned, ==, 0);
+        assert_counts(counts, .done = 2);
         must(chown("file", UID, OLD));
         must(mount(NULL, "/run/no-labels", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL));
         g_assert_cmpint(files_walk(&CHANGE(fd, .ownership = &rw), &result, &f), ==, FAILURE_NOT_SUPPORTED);

@@ -7,8 +7,7 @@
 
 #include "volumes.h"
 
-/* Verifying: how much is looked at, and that nothing else is; and what becomes of a mark that claims too
- * much. */
+/* The worker compares labels and groups as deeply as asked for, and resets a mark that claims too much. */
 
 static void change(const TestVolume *v, FilesWanted files) {
         const Arguments a = live(v, files);
@@ -25,15 +24,23 @@ static void assert_issue(const Answer *a, const char *path, const char *text) {
         g_error("no issue names %s", path);
 }
 
-/* The volume's mount, whose mark is reset if it claims too much. */
+/* The worker resets the mark of the mount that the call names. */
 static void name_mount(VerifyCall *call, const TestVolume *v) {
         call->mount_target = v->target;
         call->mount = (MountIdentity){ .id = v->mount_id, .device = v->mount_device };
 }
 
+static void assert_verified(Answer answer, bool matches, const char *actual, uint64_t done, uint64_t mismatched) {
+        g_auto(Answer) a = expect_ok(answer);
+
+        g_assert_cmpint(a.matches, ==, matches);
+        g_assert_cmpstr(a.actual, ==, actual);
+        assert_counts(a.walk.counts, .done = done, .mismatched = mismatched);
+        g_assert_cmpint(a.walk.n_issues > 0, ==, mismatched > 0);
+}
+
 static void test_depths(gconstpointer data) {
-        const char *fs_type = data;
-        g_autoptr(TestVolume) v = volume_mount("depths", fs_type, 0);
+        g_autoptr(TestVolume) v = volume_mount("depths", data, 0);
         g_autofree char *odd = NULL, *none = NULL, *sub = NULL;
         unsigned n;
 
@@ -46,45 +53,32 @@ static void test_depths(gconstpointer data) {
         sub = path_printf("%s/dir-3", v->target);
 
         for (VerifyDepth depth = 0; depth < VERIFY_DEPTHS; depth++) {
-                g_auto(Answer) right = expect_ok(call_verify_labels(worker, v->target, LABEL_1, depth));
-                g_assert_true(right.matches);
-                g_assert_cmpstr(right.actual, ==, LABEL_1);
-                g_assert_cmpint(right.walk.counts.mismatched, ==, 0);
-                g_assert_cmpint(right.walk.n_issues, ==, 0);
-                g_assert_cmpint(right.walk.counts.done, ==, depth == VERIFY_FULL ? n : 1);
+                const unsigned done = depth == VERIFY_FULL ? n : 1;
 
-                g_auto(Answer) wrong = expect_ok(call_verify_labels(worker, v->target, LABEL_2, depth));
-                g_assert_false(wrong.matches);
-                g_assert_cmpint(wrong.walk.counts.mismatched, ==, depth == VERIFY_FULL ? n : 1);
-                g_assert_cmpint(wrong.walk.n_issues, >=, 1);
+                assert_verified(call_verify_labels(worker, v->target, LABEL_1, depth), true, LABEL_1, done, 0);
+                assert_verified(call_verify_labels(worker, v->target, LABEL_2, depth), false, LABEL_1, done, done);
         }
 
         set_label(odd, LABEL_2);
         g_assert_true(g_file_set_contents(none, "", -1, NULL));
-        g_auto(Answer) root = call_verify_labels(worker, v->target, LABEL_1, VERIFY_ROOT);
-        g_assert_true(root.matches);
+        assert_verified(call_verify_labels(worker, v->target, LABEL_1, VERIFY_ROOT), true, LABEL_1, 1, 0);
         g_auto(Answer) full = expect_ok(call_verify_labels(worker, v->target, LABEL_1, VERIFY_FULL));
         g_assert_false(full.matches);
         g_assert_cmpstr(full.actual, ==, LABEL_1);
-        g_assert_cmpint(full.walk.counts.mismatched, ==, 2);
+        assert_counts(full.walk.counts, .done = n + 1, .mismatched = 2);
         g_assert_cmpint(full.walk.n_issues, ==, 2);
         assert_issue(&full, "dir-3/file-7", "has the label '" LABEL_2 "'");
         assert_issue(&full, "dir-4/new\\x0afile", "has no label");
 
-        /* A directory that is no mount, and a file. */
-        g_auto(Answer) beneath = expect_ok(call_verify_labels(worker, sub, LABEL_1, VERIFY_FULL));
-        g_assert_false(beneath.matches);
-        g_assert_cmpint(beneath.walk.counts.done, ==, 11);
-        g_assert_cmpint(beneath.walk.counts.mismatched, ==, 1);
-        g_auto(Answer) file = expect_ok(call_verify_labels(worker, odd, LABEL_2, VERIFY_FULL));
-        g_assert_true(file.matches);
-        g_assert_cmpint(file.walk.counts.done, ==, 1);
+        /* The path may be a directory that is no mount, or a file. */
+        assert_verified(call_verify_labels(worker, sub, LABEL_1, VERIFY_FULL), false, LABEL_1, 11, 1);
+        assert_verified(call_verify_labels(worker, odd, LABEL_2, VERIFY_FULL), true, LABEL_2, 1, 0);
         g_auto(Answer) wrong_file = expect_ok(call_verify_labels(worker, odd, LABEL_1, VERIFY_FULL));
         g_assert_false(wrong_file.matches);
         assert_issue(&wrong_file, ".", "has the label '" LABEL_2 "'");
 }
 
-/* Neither a mount inside nor a symbolic link leads out, and nothing is changed. */
+/* The walk leaves the volume neither by a mount inside nor by a symbolic link, and changes nothing. */
 static void test_confined(void) {
         g_autoptr(TestVolume) v = volume_mount("confined", "ext4", 0);
         g_autofree char *point = path_printf("%s/dir-0", v->target), *out = path_printf("%s/dir-1/out", v->target),
@@ -100,9 +94,7 @@ static void test_confined(void) {
         g_assert_true(g_file_set_contents(inside, "", -1, NULL));
         must(lstat(v->target, &before));
 
-        g_auto(Answer) a = expect_ok(call_verify_labels(worker, v->target, LABEL_1, VERIFY_FULL));
-        g_assert_true(a.matches);
-        g_assert_cmpint(a.walk.counts.done, ==, n);
+        assert_verified(call_verify_labels(worker, v->target, LABEL_1, VERIFY_FULL), true, LABEL_1, n, 0);
         assert_mark(v->target, MARK_LABELS("complete", "no", LABEL_1));
         must(lstat(v->target, &now));
         g_assert_cmpint(now.st_atim.tv_sec, ==, before.st_atim.tv_sec);
@@ -110,7 +102,7 @@ static void test_confined(void) {
         must(umount2(point, 0));
 }
 
-/* With depth root labels only; beneath, groups and modes too, as the mount shows them. */
+/* The worker compares groups and modes only with depth "full", as the mount shows them. */
 static void test_group(void) {
         g_autoptr(TestVolume) v = volume_mount("verify", "ext4", 0);
         g_autofree char *file = g_build_filename(v->target, "dir", "file", NULL),
@@ -124,40 +116,34 @@ static void test_group(void) {
         both.context = (char *) LABEL_1;
         change(v, both);
         call.gid = 1000;
-        g_auto(Answer) right = expect_ok(call_verify(worker, &call));
-        g_assert_true(right.matches);
-        g_assert_cmpuint(right.walk.counts.misowned, ==, 0);
+        assert_verified(call_verify(worker, &call), true, LABEL_1, 5, 0);
 
         must(chmod(file, 0600));
         must(chown(other, 0, 2000));
         set_label(other, LABEL_2);
         g_auto(Answer) wrong = expect_ok(call_verify(worker, &call));
         g_assert_false(wrong.matches);
-        g_assert_cmpuint(wrong.walk.counts.misowned, ==, 2);
-        g_assert_cmpuint(wrong.walk.counts.mismatched, ==, 1);
+        assert_counts(wrong.walk.counts, .done = 5, .misowned = 2, .mismatched = 1);
         assert_issue(&wrong, "dir/file", "has group 1000 and mode 0600");
         assert_issue(&wrong, "dir/other", "has the label '" LABEL_2 "' and has group 2000 and mode 0664");
         call.expected = (char *) "";
         g_auto(Answer) group_alone = expect_ok(call_verify(worker, &call));
         g_assert_false(group_alone.matches);
-        g_assert_cmpuint(group_alone.walk.counts.misowned, ==, 2);
-        g_assert_cmpuint(group_alone.walk.counts.mismatched, ==, 0);
-        g_auto(Answer) labels_alone = call_verify_labels(worker, v->target, LABEL_1, VERIFY_FULL);
-        g_assert_cmpuint(labels_alone.walk.counts.misowned, ==, 0);
-        g_assert_cmpuint(labels_alone.walk.counts.mismatched, ==, 1);
+        assert_counts(group_alone.walk.counts, .done = 5, .misowned = 2);
+        assert_verified(call_verify_labels(worker, v->target, LABEL_1, VERIFY_FULL), false, LABEL_1, 5, 1);
 
         call.depth = VERIFY_ROOT;
         assert_fails(call_verify(worker, &call), "InvalidOption");
 }
 
-/* What is found to be wrong must not be skipped because of a mark: here, or wherever the volume goes. */
+/* The worker resets a mark that is found to be false, so that no node skips the wrong files. */
 static void test_reset(void) {
         static const char complete[] = "label=complete tainted=no ownership=complete gid=1000 context=" LABEL_1;
         static const char no_labels[] = "label=unknown tainted=no ownership=complete gid=1000 context=";
         static const struct {
                 const char *name;
-                const char *mark, *label; /* of the file; NULL: left right */
-                gid_t gid;                /* likewise */
+                const char *mark, *label; /* the file's label; NULL: it is right */
+                gid_t gid;                /* the file's group */
                 const char *expected;
                 gid_t expected_gid;
                 bool root;
@@ -172,12 +158,12 @@ static void test_reset(void) {
                 { "group-alone", complete, LABEL_2, 2000, "", 1000, false, MARK_RESET_OWNERSHIP,
                   MARK_LABELS("complete", "no", LABEL_1) },
                 { "both", complete, LABEL_2, 2000, LABEL_1, 1000, false, MARK_RESET_ALL, MARK_NOTHING },
-                /* It claims no such thing. */
+                /* The mark does not claim the label or the group that the call expects. */
                 { "other-label", complete, NULL, 1000, LABEL_2, GID_NONE, false, MARK_KEEP, complete },
                 { "other-group", complete, NULL, 1000, "", 3000, false, MARK_KEEP, complete },
                 { "partial", MARK_LABELS("partial", "no", LABEL_1), LABEL_2, 2000, LABEL_1, 1000, false, MARK_KEEP,
                   MARK_LABELS("partial", "no", LABEL_1) },
-                /* A wrong file beneath is not looked at. */
+                /* The worker does not look at the wrong file. */
                 { "root", complete, LABEL_2, 2000, LABEL_1, GID_NONE, true, MARK_KEEP, complete },
         };
         g_autoptr(TestVolume) v = volume_mount("reset", "ext4", 0);
@@ -198,7 +184,7 @@ static void test_reset(void) {
                 must(chmod(file, 0660));
                 set_mark(v->target, rows[i].mark);
 
-                /* Without a mount there is no mark to be reset. */
+                /* The worker resets no mark if the call names no mount. */
                 call.gid = rows[i].expected_gid;
                 g_auto(Answer) no_mount = expect_ok(call_verify(worker, &call));
                 g_assert_cmpint(no_mount.reset, ==, MARK_KEEP);
@@ -215,7 +201,7 @@ static void test_reset(void) {
         }
 }
 
-/* Files of another file system, mounted inside, say nothing of the mark. */
+/* Wrong files of another file system, which is mounted inside, do not make the mark false. */
 static void test_submount(void) {
         g_autoptr(TestVolume) v = volume_mount("above", "ext4", 0);
         g_autofree char *sub = g_build_filename(v->target, "sub", NULL), *file = g_build_filename(sub, "file", NULL);
@@ -237,7 +223,7 @@ static void test_submount(void) {
         must(umount2(sub, 0));
 }
 
-/* A walk that ends while files are compared makes them right after they were found wrong. */
+/* Another operation makes the files right after the worker has found them wrong, and marks that. */
 static void test_mark_completed(void) {
         g_autoptr(TestVolume) v = volume_mount("completed", "ext4", 0);
         VerifyCall call = verify_labels(v->target, LABEL_1, VERIFY_FULL);
@@ -262,11 +248,10 @@ static void test_mark_completed(void) {
         assert_mark(v->target, MARK_LABELS("complete", "no", LABEL_1));
 }
 
-/* The answer is given all the same. */
+/* The worker answers, also if it can't reset the mark. */
 static void test_not_reset(void) {
         g_autoptr(TestVolume) v = volume_mount("not-reset", "ext4", 0);
         VerifyCall call = verify_labels(v->target, LABEL_1, VERIFY_FULL);
-
         const struct {
                 MountIdentity mount;
                 const char *words;
@@ -295,7 +280,7 @@ static void test_not_reset(void) {
         assert_mark(v->target, MARK_LABELS("complete", "no", LABEL_1));
 }
 
-/* It says how far it is, and ends when nobody wants to know. */
+/* The child reports its progress, and ends when the caller hangs up. */
 static void test_hang_up(void) {
         g_autoptr(TestVolume) v = volume_mount("slowly", "ext4", 0);
         VerifyCall call = verify_labels(v->target, LABEL_1, VERIFY_FULL);
@@ -329,10 +314,8 @@ static void test_refused(void) {
         nothing.entries_per_sec = UINT64_MAX;
         assert_fails(call_verify(worker, &nothing), "InvalidOption");
 
-        /* To look at, read-only is good enough. */
-        g_auto(Answer) read_only = expect_ok(call_verify_labels(worker, frozen->target, LABEL_1, VERIFY_FULL));
-        g_assert_false(read_only.matches);
-        g_assert_cmpint(read_only.walk.counts.mismatched, ==, 2); /* with lost+found */
+        /* The worker verifies a read-only mount, too: the root and lost+found. */
+        assert_verified(call_verify_labels(worker, frozen->target, LABEL_1, VERIFY_FULL), false, "", 2, 2);
 }
 
 void add_tests(void) {

@@ -14,7 +14,7 @@
 #include "mount/statmount.h"
 #include "operation.h"
 
-/* The mount table's changes, as the worker tells them. */
+/* The worker tells selvold of changes of the mount table. */
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(MountChanges, mount_changes_done)
 
@@ -27,7 +27,7 @@ static Watched watch(sd_bus *bus) {
         return w;
 }
 
-/* With what there is, as if it had come. */
+/* Returns the mounts that are there as if they had just come. */
 static MountChanges start_watch(sd_bus *bus, size_t expected) {
         _cleanup_(watched_done) Watched w = watch(bus);
 
@@ -36,7 +36,7 @@ static MountChanges start_watch(sd_bus *bus, size_t expected) {
         return (MountChanges){ .came = TAKE_PTR(w.mounts), .n_came = expected };
 }
 
-/* The same where nothing else matters. */
+/* The same, for a test that only needs the number of mounts. */
 static void begin_watch(sd_bus *bus, size_t expected) {
         g_auto(MountChanges) there = start_watch(bus, expected);
 }
@@ -44,14 +44,12 @@ static void begin_watch(sd_bus *bus, size_t expected) {
 static void expect_mount(sd_bus *bus, const MountFact *fact) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
 
-        g_assert_cmpint(
-                sd_bus_message_new_method_call(bus, &call, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_EXPECT), >=,
-                0);
+        must(sd_bus_message_new_method_call(bus, &call, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_EXPECT));
         g_assert_cmpint(mount_fact_append(call, fact), ==, 0);
         g_assert_cmpint(sd_bus_call(bus, call, 0, NULL, NULL), >=, 0);
 }
 
-/* The next Changed; empty if none comes. */
+/* Returns the contents of the next Changed, which is empty if none comes. */
 static MountChanges next_change(sd_bus *bus, uint64_t timeout_usec) {
         gint64 end = g_get_monotonic_time() + (gint64) timeout_usec;
         MountChanges c = { 0 };
@@ -78,6 +76,14 @@ static MountChanges next_change(sd_bus *bus, uint64_t timeout_usec) {
 
 enum { LONG = WAIT_SEC * G_USEC_PER_SEC, SHORT = 1000 * 1000 };
 
+static MountChanges expect_change(sd_bus *bus, size_t n_came, size_t n_went) {
+        MountChanges c = next_change(bus, LONG);
+
+        g_assert_cmpuint(c.n_came, ==, n_came);
+        g_assert_cmpuint(c.n_went, ==, n_went);
+        return c;
+}
+
 static void test_watch(void) {
         g_autoptr(Worker) w = worker_start(NULL, NULL);
         g_autofree char *early = make_target("early"), *late = make_target("late"),
@@ -93,42 +99,35 @@ static void test_watch(void) {
 
         g_assert_cmpint(mount("late", late, "tmpfs", 0, NULL), ==, 0);
         id = mount_id_of(late);
-        g_auto(MountChanges) came = next_change(bus, LONG);
-        g_assert_cmpint(came.n_came, ==, 1);
-        g_assert_cmpint(came.n_went, ==, 0);
+        g_auto(MountChanges) came = expect_change(bus, 1, 0);
         g_assert_cmpstr(came.came[0].target, ==, late);
         g_assert_cmpstr(came.came[0].source, ==, "late");
         g_assert_cmpint(came.came[0].mount_id, ==, id);
 
-        /* A remount changes the fact, not the mount. */
+        /* A remount changes the fact of a mount, which did not go meanwhile. */
         g_assert_cmpint(mount(NULL, late, NULL, MS_REMOUNT | MS_RDONLY, NULL), ==, 0);
-        g_auto(MountChanges) changed = next_change(bus, LONG);
-        g_assert_cmpint(changed.n_came, ==, 1);
+        g_auto(MountChanges) changed = expect_change(bus, 1, 0);
         g_assert_true(changed.came[0].read_only);
-        g_assert_cmpint(changed.n_went, ==, 0);
 
         g_assert_cmpint(umount2(late, 0), ==, 0);
-        g_auto(MountChanges) went = next_change(bus, LONG);
-        g_assert_cmpint(went.n_went, ==, 1);
+        g_auto(MountChanges) went = expect_change(bus, 0, 1);
         g_assert_cmpint(went.went[0].id, ==, id);
 
         /* The worker tells nothing of mounts elsewhere. */
         g_assert_cmpint(mount("outside", outside, "tmpfs", 0, NULL), ==, 0);
 
-        /* Told what it did itself, too. */
+        /* The worker also tells of its own mounts. */
         g_auto(Answer) mounted = expect_ok(mount_with(w, "tmpfs", "tmpfs", late));
-        g_auto(MountChanges) own = next_change(bus, LONG);
-        g_assert_cmpint(own.n_came, ==, 1);
+        g_auto(MountChanges) own = expect_change(bus, 1, 0);
         g_assert_cmpint(own.came[0].mount_id, ==, mounted.outcome.fact.mount_id);
         g_assert_cmpstr(own.came[0].device, ==, mounted.outcome.fact.device);
-        g_assert_cmpint(own.n_went, ==, 0);
 
         g_assert_cmpint(umount2(outside, 0), ==, 0);
         g_assert_cmpint(umount2(late, 0), ==, 0);
         g_assert_cmpint(umount2(early, 0), ==, 0);
 }
 
-/* The mount that hides another one is told with the one that it hides. */
+/* The fact of a mount that another one hides names that one. */
 static void test_covered(void) {
         g_autoptr(Worker) w = worker_start(NULL, NULL);
         g_autofree char *parent = make_target("parent"), *target = make_target("parent/covered");
@@ -141,21 +140,18 @@ static void test_covered(void) {
                 g_autofree char *expected = path_printf("on-top, type tmpfs, at '%s'", over[i]);
 
                 must(mount("on-top", over[i], "tmpfs", 0, NULL));
-                g_auto(MountChanges) covered = next_change(bus, LONG);
-                g_assert_cmpint(covered.n_came, ==, 2);
+                g_auto(MountChanges) covered = expect_change(bus, 2, 0);
                 for (size_t k = 0; k < covered.n_came; k++)
                         g_assert_cmpstr(covered.came[k].covered_by, ==,
                                         g_str_equal(covered.came[k].source, "volume") ? expected : "");
                 must(umount2(over[i], 0));
-                g_auto(MountChanges) uncovered = next_change(bus, LONG);
-                g_assert_cmpint(uncovered.n_came, ==, 1);
+                g_auto(MountChanges) uncovered = expect_change(bus, 1, 1);
                 g_assert_cmpstr(uncovered.came[0].covered_by, ==, "");
-                g_assert_cmpint(uncovered.n_went, ==, 1);
         }
         must(umount2(target, 0));
 }
 
-/* So is a second mount of the same files outside of the roots. */
+/* The fact of a mount names a second mount of the same files outside of the roots. */
 static void test_also_at(void) {
         g_autoptr(Worker) w = worker_start(NULL, NULL);
         g_autofree char *target = make_target("bound"), *outside = path_printf(TEST_DIR "/bound");
@@ -166,19 +162,16 @@ static void test_also_at(void) {
         g_auto(MountChanges) there = start_watch(bus, 1);
         g_assert_cmpstr(there.came[0].also_at, ==, "");
         must(mount(target, outside, NULL, MS_BIND, NULL));
-        g_auto(MountChanges) bound = next_change(bus, LONG);
-        g_assert_cmpint(bound.n_came, ==, 1);
+        g_auto(MountChanges) bound = expect_change(bus, 1, 0);
         g_assert_cmpstr(bound.came[0].target, ==, target);
         g_assert_cmpstr(bound.came[0].also_at, ==, outside);
         must(umount2(outside, 0));
-        g_auto(MountChanges) gone = next_change(bus, LONG);
-        g_assert_cmpint(gone.n_came, ==, 1);
+        g_auto(MountChanges) gone = expect_change(bus, 1, 0);
         g_assert_cmpstr(gone.came[0].also_at, ==, "");
-        g_assert_cmpint(gone.n_went, ==, 0);
         must(umount2(target, 0));
 }
 
-/* What came and went between two looks is missed unless it was expected. */
+/* The watch misses a mount that came and went between two looks, unless it expects the mount. */
 static void test_expect(void) {
         g_autoptr(Worker) w = worker_start(NULL, NULL);
         g_autofree char *target = make_target("expected");
@@ -194,16 +187,14 @@ static void test_expect(void) {
 
         there.mount_id += 100000;
         expect_mount(bus, &there);
-        g_auto(MountChanges) went = next_change(bus, LONG);
-        g_assert_cmpuint(went.n_came, ==, 0);
-        g_assert_cmpuint(went.n_went, ==, 1);
+        g_auto(MountChanges) went = expect_change(bus, 0, 1);
         g_assert_cmpuint(went.went[0].id, ==, there.mount_id);
         must(umount2(target, 0));
 }
 
 enum { EXPECTATIONS = 8000, LONG_TARGET = 3500, EXPECTED_MAX_KIB = 12 * 1024 };
 
-/* Another target each time if distinct, all of them longer than the fact's own is. */
+/* If distinct, each expectation has a target of its own, which is longer than that of the fact. */
 static void expect_many(sd_bus *bus, const MountFact *fact, unsigned n, bool distinct) {
         for (unsigned i = 0; i < n; i++) {
                 g_autofree char *target = path_printf("%s%0*u", TEST_DIR "/nowhere/", LONG_TARGET, i);
@@ -215,21 +206,16 @@ static void expect_many(sd_bus *bus, const MountFact *fact, unsigned n, bool dis
         }
 }
 
-static Worker *start_elsewhere(void) {
-        /* What it has freed is not to count. */
-        static const char *const environment[] = { "ASAN_OPTIONS=quarantine_size_mb=1", NULL };
-
-        return worker_launch("[Worker]\nTargetRoots=" TEST_DIR "/other\n", &(Launch){ .environment = environment });
-}
-
-/* What is expected outside of the roots, as of a child that had others, is looked for there if it is noted;
- * nothing is kept of what is not, or is expected again. */
+/* A child may have had other roots, so a mount that selvold expects may be outside of the roots. The watch
+ * finds it there if it is noted. The watch keeps nothing of other expectations, and of one that it has
+ * already. */
 static void test_expect_elsewhere(void) {
-        g_autoptr(Worker) w = start_elsewhere();
+        /* AddressSanitizer keeps freed memory, which must not count. */
+        static const char *const environment[] = { "ASAN_OPTIONS=quarantine_size_mb=1", NULL };
+        g_autoptr(Worker) w =
+                worker_launch("[Worker]\nTargetRoots=" TEST_DIR "/other\n", &(Launch){ .environment = environment });
         g_autoptr(GString) target = g_string_new(TEST_TARGETS "/elsewhere");
         g_autoptr(sd_bus) bus = worker_dial(w);
-        _cleanup_(mount_fact_done) MountFact fact = { 0 };
-        _cleanup_(mount_table_freep) MountTable *table = NULL;
         long before;
         uint64_t id;
         pid_t child;
@@ -240,9 +226,8 @@ static void test_expect_elsewhere(void) {
         begin_watch(bus, 0);
         must(mount("elsewhere", target->str, "tmpfs", 0, NULL));
         note_mount(target->str);
-        id = mount_id_of(target->str);
-        g_assert_cmpint(mount_table_read(NULL, &table), ==, 0);
-        g_assert_cmpint(mount_table_find_id(table, id, &fact), ==, 0);
+        g_auto(MountFact) fact = mount_fact_of(target->str);
+        id = fact.mount_id;
 
         child = worker_find_child(w);
         expect_many(bus, &fact, 500, false);
@@ -263,7 +248,7 @@ static void test_expect_elsewhere(void) {
         }
 }
 
-/* A storm is told in a few messages, whose sum is the truth. */
+/* The worker tells of thousands of changes in a few messages, which add up to the mounts that are there. */
 static void test_storm(void) {
         g_autoptr(Worker) w = worker_start(NULL, NULL);
         g_autofree char *target = make_target("storm");
@@ -282,7 +267,7 @@ static void test_storm(void) {
 
         uint64_t there = 0;
         for (;;) {
-                /* The last one may come late; nothing follows it. */
+                /* The message of the last change may come late. No other message follows it. */
                 g_auto(MountChanges) c = next_change(bus, there == mount_id_of(target) ? SHORT : LONG);
 
                 if (c.n_came + c.n_went == 0)
@@ -300,7 +285,7 @@ static void test_storm(void) {
         g_assert_cmpint(umount2(target, 0), ==, 0);
 }
 
-/* The volume of the only mount that a watch begins with; NULL if it has none. */
+/* Returns the volume of the only mount that there is when a watch begins; NULL if the mount is not noted. */
 static char *only_volume(const Worker *w, MountIdentity *ret) {
         g_autoptr(sd_bus) bus = worker_dial(w);
         g_auto(MountChanges) there = start_watch(bus, 1);
@@ -316,8 +301,8 @@ static void assert_none_watched(const Worker *w) {
         begin_watch(bus, 0);
 }
 
-/* A worker knows what one before it has mounted and adopted, by the mount and not by its place, and looks
- * at it and unmounts it also where nothing is allowed any more. */
+/* A worker knows the mounts that a worker before it has made and adopted, by the mount and not by its place.
+ * It tells of them and unmounts them, also outside of its own target roots. */
 static void test_notes(void) {
         g_autoptr(Worker) w = worker_start(NULL, NULL);
         g_autoptr(Worker) other = worker_start("[Worker]\nTargetRoots=" TEST_DIR "/other\n", NULL);
@@ -340,8 +325,7 @@ static void test_notes(void) {
         again = only_volume(other, &adopted);
         g_assert_cmpstr(again, ==, "volume");
 
-        /* By somebody else: the note is of a mount that is not there any more, whatever is mounted there
-         * next. */
+        /* The test unmounts it. The note of that mount does not count for the next mount at the place. */
         g_assert_cmpint(umount2(target, 0), ==, 0);
         assert_says(call_unmount_identity(other, target, &adopted), unmounted, ==, false);
         g_assert_cmpint(mount("theirs", target, "tmpfs", 0, NULL), ==, 0);
@@ -349,11 +333,7 @@ static void test_notes(void) {
         g_assert_cmpint(umount2(target, 0), ==, 0);
 }
 
-static void remount(const char *target, unsigned long flags) {
-        must(mount(NULL, target, NULL, MS_REMOUNT | flags, NULL));
-}
-
-/* Adopted anew it is another volume's, and is told as that. */
+/* A mount that is adopted for another volume has the new volume in its fact. */
 static void test_adopted_anew(void) {
         g_autoptr(Worker) w = worker_start(NULL, NULL);
         g_autofree char *target = make_target("anew");
@@ -364,30 +344,27 @@ static void test_adopted_anew(void) {
         g_auto(MountChanges) there = start_watch(bus, 1);
         g_assert_cmpstr(there.came[0].volume, ==, "one");
         assert_ok(call_adopt(w, &(Arguments){ .target = target }));
-        remount(target, MS_RDONLY);
-        g_auto(MountChanges) c = next_change(bus, LONG);
-        g_assert_cmpuint(c.n_came, ==, 1);
+        must(mount(NULL, target, NULL, MS_REMOUNT | MS_RDONLY, NULL));
+        g_auto(MountChanges) c = expect_change(bus, 1, 0);
         g_assert_cmpstr(c.came[0].volume, ==, "volume");
         must(umount2(target, 0));
 }
 
-/* A mount is noted before it is visible: no watch takes that for the note of one that went. */
+/* The worker notes a mount before the mount is visible. The watch does not take that note for the one of a
+ * mount that has gone. */
 static void test_noted_first(void) {
         g_autoptr(Worker) w = worker_start(NULL, NULL);
         g_autofree char *target = make_target("first"), *other = make_target("other"), *volume = NULL;
         _cleanup_(mount_identity_done) MountIdentity identity = { 0 };
         g_autoptr(sd_bus) bus = worker_dial(w);
-        Operation *o = operation_start_held(
-                w, WORKER_MOUNT,
-                &(Arguments){ .source = "tmpfs", .fs_type = "tmpfs", .target = target, .hold_ready = true });
+        Operation *o =
+                operation_start_held(w, WORKER_MOUNT, &volume_at("tmpfs", "tmpfs", target, .hold_ready = true));
 
         begin_watch(bus, 0);
         must(mount("other", other, "tmpfs", 0, NULL));
-        g_auto(MountChanges) came = next_change(bus, LONG);
-        g_assert_cmpuint(came.n_came, ==, 1);
+        g_auto(MountChanges) came = expect_change(bus, 1, 0);
         must(umount2(other, 0));
-        g_auto(MountChanges) went = next_change(bus, LONG);
-        g_assert_cmpuint(went.n_went, ==, 1);
+        g_auto(MountChanges) went = expect_change(bus, 0, 1);
 
         operation_answer(o);
         assert_ok(operation_finish(o));
@@ -396,7 +373,7 @@ static void test_noted_first(void) {
         assert_says(call_unmount_identity(w, target, &identity), unmounted, ==, true);
 }
 
-/* Nothing is mounted that can't be noted. */
+/* The worker mounts nothing that it can't note. */
 static void test_not_noted(void) {
         static const char notes[] = MOUNT_NOTES, aside[] = MOUNT_NOTES ".aside";
         g_autoptr(Worker) w = worker_start(NULL, NULL);
@@ -415,8 +392,8 @@ static void test_not_noted(void) {
         g_assert_cmpuint(count_mounts(), ==, 0);
 }
 
-/* Mounts the disk by hand where a worker had it: in all that the table says it is the same mount, also by
- * its id, unless somebody else has got that. */
+/* Mounts the disk where a worker had mounted it. The mount table has the same line for both mounts. Returns
+ * false if the new mount has another id, as other processes mount, too. */
 static bool replace_mount(const char *device, const char *target, uint64_t id) {
         for (unsigned i = 0; i < 10; i++) {
                 must(umount2(target, 0));
@@ -427,7 +404,7 @@ static bool replace_mount(const char *device, const char *target, uint64_t id) {
         return false;
 }
 
-/* In one message, or in several if a look fell in between. */
+/* The worker tells of both mounts in one message, or in several if it has looked in between. */
 static void expect_replaced(sd_bus *bus, uint64_t id) {
         bool went = false;
 
@@ -446,9 +423,8 @@ static void expect_replaced(sd_bus *bus, uint64_t id) {
         }
 }
 
-/* Only the unique id tells them apart. Returns false if the id could not be had again. */
+/* Two mounts with one id have different unique ids. Returns false if the second mount has another id. */
 static bool try_reused_id(const Worker *w, const char *image, const char *device, const char *target) {
-        g_autofree char *volume = NULL;
         _cleanup_(mount_identity_done) MountIdentity identity = { 0 };
         g_autoptr(sd_bus) bus = worker_dial(w);
         uint64_t id;
@@ -460,8 +436,7 @@ static bool try_reused_id(const Worker *w, const char *image, const char *device
         reused = replace_mount(device, target, id);
         if (reused) {
                 expect_replaced(bus, id);
-                volume = only_volume(w, &identity);
-                g_assert_null(volume);
+                g_assert_null(only_volume(w, &identity));
                 g_assert_cmpuint(identity.id, ==, id);
                 assert_fails(call_unmount_identity(w, target, &identity), "InvalidTarget");
                 assert_fails(mount_with(w, image, "ext4", target, .expected = identity), "InvalidTarget");
@@ -472,17 +447,16 @@ static bool try_reused_id(const Worker *w, const char *image, const char *device
 
 static void test_reused_id(void) {
         g_autoptr(Worker) w = worker_start(NULL, NULL);
-        g_autofree char *target = make_target("reused"), *image = make_image("reused", "ext4"), *device = NULL;
+        _cleanup_close_ int loop = -EBADF;
+        g_autofree char *target = make_target("reused"), *image = make_image("reused", "ext4"),
+                        *device = attach_loop(image, &loop);
         uint64_t unique_id;
-        int loop;
 
-        device = attach_loop(image, &loop);
         g_assert_cmpint(mount_identify_unique(loop, &unique_id, &unique_id), ==, 0);
         if (unique_id == 0)
                 g_test_skip("the kernel has no unique ids");
         else
                 WAIT_FOR(try_reused_id(w, image, device, target));
-        close(loop);
 }
 
 static bool hears_of_orphan(sd_bus *bus) {
@@ -492,7 +466,7 @@ static bool hears_of_orphan(sd_bus *bus) {
         return m && sd_bus_message_is_signal(m, WORKER_INTERFACE, WORKER_ORPHAN);
 }
 
-/* A child that another process has called is told of, and then that it has gone. */
+/* The worker tells of a child that serves another process, and of its end. */
 static void test_orphan(void) {
         g_autoptr(Worker) w = worker_start(NULL, NULL);
         g_autofree char *target = make_target("orphan");
@@ -527,7 +501,7 @@ void add_tests(void) {
         g_test_add_func("/watch/adopted-anew", test_adopted_anew);
         g_test_add_func("/watch/noted-first", test_noted_first);
         g_test_add_func("/watch/not-noted", test_not_noted);
-        /* The worker does without statmount(2) then. */
+        /* A worker that stages in a namespace also does without statmount(2), which has the unique ids. */
         if (!stages_in_namespace())
                 g_test_add_func("/watch/reused-id", test_reused_id);
         g_test_add_func("/watch/orphan", test_orphan);

@@ -19,7 +19,7 @@ TestVolume *volume_mount(const char *name, const char *fs_type, unsigned long fl
         bool image = !g_str_equal(fs_type, "tmpfs") && !g_str_equal(fs_type, "ramfs");
         g_auto(MountFact) fact = { 0 };
 
-        v->loop = -1;
+        v->loop = -EBADF;
         if (image) {
                 v->image = make_image(name, fs_type);
                 if (!v->image)
@@ -62,6 +62,21 @@ unsigned fill_tree(const char *path, unsigned n_dirs, unsigned n_files) {
                 }
         }
         return count_labeled(path, "");
+}
+
+int make_chain(const char *path, unsigned depth) {
+        int fd = open_directory(path);
+
+        for (unsigned i = 0; i < depth; i++) {
+                int next;
+
+                must(mkdirat(fd, "directory", 0755));
+                next = openat(fd, "directory", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+                must(next);
+                close(fd);
+                fd = next;
+        }
+        return fd;
 }
 
 char *get_label(const char *path) {
@@ -116,26 +131,19 @@ void set_mark_bytes(const char *path, const void *bytes, size_t n) {
 }
 
 MarkHistory mark_history_of(const char *image, const char *fs_type) {
-        int fd = open(image, O_RDONLY | O_CLOEXEC);
-        MarkHistory w = { 0 };
+        _cleanup_close_ int fd = open_path(image, O_RDONLY);
 
-        must(fd);
-        w.kept = fingerprint_read(fd, fs_type);
-        close(fd);
-        return w;
+        return (MarkHistory){ .kept = fingerprint_read(fd, fs_type) };
 }
 
-/* Of what is mounted there, if it is kept in the mark. */
+/* Only the fingerprints of some types of file systems are kept in the mark. */
 static Fingerprint kept_fingerprint(const char *path) {
-        MountOutcome o = { 0 };
-        int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
+        _cleanup_close_ int fd = open_directory(path);
         Fingerprint f = { 0 };
 
-        must(fd);
         if (read_back_mount(fd, path, &o) == 0)
                 f = superblock_read_fingerprint(fd, &o.fact);
-        mount_outcome_done(&o);
-        close(fd);
         return fingerprint_is_kept_in_mark(&f) ? f : (Fingerprint){ 0 };
 }
 
@@ -169,13 +177,12 @@ void assert_told_at(const char *file, int line, const Mark *mark, const char *pa
 }
 
 void set_immutable(const char *path, bool immutable) {
-        int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), flags;
+        _cleanup_close_ int fd = open_path(path, O_RDONLY | O_NONBLOCK);
+        int flags;
 
-        must(fd);
         must(ioctl(fd, FS_IOC_GETFLAGS, &flags));
         flags = immutable ? flags | FS_IMMUTABLE_FL : flags & ~FS_IMMUTABLE_FL;
         must(ioctl(fd, FS_IOC_SETFLAGS, &flags));
-        close(fd);
 }
 
 char *read_capabilities(void) {

@@ -16,7 +16,7 @@ LINES_MAX = 60
 COLUMNS_MAX = 110
 
 # Folders of tests/ whose comments are judged, too.
-TESTS = ("bus", "support", "unit")
+TESTS = ("bench", "bus", "fault", "fuzz", "root", "support", "unit")
 
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
 BEGINNING = re.compile(r"/\*[ \n*]*(What|Who|Whom|Whose|Whoever|Whatever|Of)\b")

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Shared by the scripts that build and run the guest. Sourced, not executed.
-# shellcheck shell=bash
+# The scripts that build and run the guest source this file.
 
 say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
 die() { say "$2"; exit "$1"; }
 
-# install PACKAGE...: what is missing, quietly. Package lists can be absent (a bare machine) or older than the
-# mirror, so a failure is tried once more with fresh lists.
+# install_packages PACKAGE...: installs the missing ones. Package lists can be absent (on a bare machine) or older
+# than the mirror, so after a failure this tries again with new lists.
 install_packages() {
     local missing=() p
     for p in "$@"; do
@@ -20,7 +19,7 @@ install_packages() {
     }
 }
 
-# apt does not wait for another update to end
+# apt does not wait for the end of another update, so flock does.
 apt_update() {
     flock /var/lib/apt apt-get -qq update >&2
 }
@@ -31,14 +30,12 @@ apt_install() {
 
 # ---- releases of Debian ------------------------------------------------------------------------------------
 
-# Those that selvol is made for. What is made of packages of one is cached, and can be made on another.
+# selvol is made for these releases. A machine with one can also build guests of the other.
 declare -A debian_version=([bookworm]=12 [trixie]=13)
 selvol_cache=${SELVOL_CACHE:-${XDG_CACHE_HOME:-/var/cache}/selvol}
 
-# the release that runs here, whatever it is
 host_release() { (. /etc/os-release && echo "${VERSION_CODENAME:-}"); }
 
-# the one that is taken where none is named
 default_release() {
     local release
     release=$(host_release)
@@ -50,10 +47,10 @@ check_release() {
     [[ -n ${debian_version[${1:-none}]:-} ]] || die 2 "there is no release '$1', only: ${!debian_version[*]}"
 }
 
-# What of Debian's the host has in its sources, for another release: its updates and security too if the host has them.
+# release_sources RELEASE: prints the host's sources of Debian, with those of updates and security, for this release
 release_sources() {
     local sources
-    # their labels are in the package lists
+    # apt takes the labels from the package lists, so there are none before the first update.
     sources=$(list_sources "$1")
     [[ -n $sources ]] || { apt_update && sources=$(list_sources "$1"); } || return
     [[ -n $sources ]] || { say "apt has no source for Debian to take $1 from"; return 1; }
@@ -69,8 +66,8 @@ list_sources() {
         }'
 }
 
-# of_release RELEASE COMMAND...: with apt's configuration for it. Another release than the host's has one of its own, whose
-# package lists are fetched again after a day.
+# of_release RELEASE COMMAND...: runs the command with apt's configuration for the release. A release that is not the
+# host's has a configuration of its own, and new package lists after a day.
 of_release() {
     local release=$1 lists=$selvol_cache/apt/$1
     shift
@@ -92,13 +89,13 @@ update_release() {
     fetch_lists "$selvol_cache/apt/$1" "$sources"
 }
 
-# fetch_lists DIRECTORY SOURCES: of packages, and an apt.conf there that uses nothing else
+# fetch_lists DIRECTORY SOURCES: fetches package lists, and writes an apt.conf that uses only these
 fetch_lists() {
     local lists=$1 sources=$2 begun=$EPOCHSECONDS lock status=0
     mkdir -p "$lists"/{lists/partial,cache/archives/partial,parts}
     exec {lock}>"$lists/lock"
     flock "$lock"
-    # unless another process has done it while this one waited
+    # Another process may have fetched them while this one waited.
     if (($(stat -c %Y "$lists/fetched" 2>/dev/null || echo 0) < begun)); then
         : >"$lists/status"
         printf '%s\n' "$sources" >"$lists/sources.list"
@@ -111,16 +108,16 @@ fetch_lists() {
     return "$status"
 }
 
-# lists_are_old DIRECTORY: not fetched within a day
+# lists_are_old DIRECTORY: the last fetch is more than a day ago
 lists_are_old() { [[ -z $(find "$1/fetched" -mtime -1 2>/dev/null) ]]; }
 
 # ---- roots made of packages --------------------------------------------------------------------------------
 
-# Packages that were downloaded, in files as apt names them. They stay while they are in the lists.
+# packages_of RELEASE: prints the directory of downloaded packages, which stay while the lists have them
 packages_of() { echo "$selvol_cache/packages/$1"; }
 
-# bootstrap RELEASE DIRECTORY PACKAGE...: what is missing of them is downloaded, by the lists that apt has of the release. Ends
-# the shell that it is called in: a signal to that process ends everything that it has begun.
+# bootstrap RELEASE DIRECTORY PACKAGE...: makes a root from packages, and downloads the missing ones. It replaces the
+# shell that calls it, so that a signal to that process ends everything.
 bootstrap() {
     local release=$1 root=$2 kept lists=/var/lib/apt/lists sources=() file list
     shift 2
@@ -134,7 +131,6 @@ bootstrap() {
     fi
     kept=$(packages_of "$release")
     mkdir -p "$kept"
-    # hard links: both are in the same cache
     exec unshare --mount --propagation private --pid --kill-child --mount-proc \
         mmdebstrap --mode=root --variant=minbase --format=directory --include="$list" --skip=update,essential/unlink \
         --setup-hook="mkdir -p \"\$1\"/var/cache/apt/archives && cp -r ${lists@Q} \"\$1\"/var/lib/apt/" \
@@ -146,7 +142,8 @@ bootstrap() {
         "$release" "$root" ${sources[@]+"${sources[@]}"}
 }
 
-# download KEPT COMMAND...: the files that apt-get's COMMAND downloads into this directory, if they are not in the directory KEPT
+# download KEPT COMMAND...: gets the files that apt-get's COMMAND downloads into this directory, first from KEPT, and
+# keeps the others there
 download() {
     local kept=$1 file files
     shift
@@ -156,14 +153,14 @@ download() {
     "$@" && cp -ln -t "$kept" "${files[@]}"
 }
 
-# drop_packages RELEASE: those that the lists have newer versions of
+# drop_packages RELEASE: removes packages that the lists do not have any more
 drop_packages() {
     of_release "$1" apt-get -qq -o Dir::Cache::Archives="$(packages_of "$1")" autoclean >/dev/null || true
 }
 
-# Keep the newest COUNT directories of a cache, of those whose names begin with PREFIX. One that is in use is locked and
-# stays, whatever its age.
-keep_newest() { # CACHE PREFIX COUNT
+# keep_newest CACHE PREFIX COUNT: removes all but the newest directories with this prefix, except those in use, which
+# are locked
+keep_newest() {
     local lock
     find "$1" -mindepth 2 -maxdepth 2 -path "$1/$2*/lock" -printf '%T@ %p\n' | sort -rn | tail -n +$(($3 + 1)) | cut -d' ' -f2- |
         while read -r lock; do flock -n "$lock" rm -rf "${lock%/lock}" || true; done

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Containers of podman's, and what their processes may see. Sourced by lib.bash.
-# shellcheck shell=bash
+# Containers of podman, and what their processes may see. lib.bash sources this file.
 # shellcheck disable=SC2034,SC2154 # of lib.bash, and for the tests
 image='' output='' container_options=()
 
-# Busybox with the applets that are needed, and a program that uses everything beneath a directory.
+# The image has busybox, and a program that uses all files beneath a directory.
 container_image() {
     local root=$scratch/image applet
     [[ -z $image ]] || return 0
-    # The policy of Debian 13 denies a container's root all capabilities, unless told otherwise. Files here have any owner and mode.
+    # Without this boolean the policy of Debian 13 denies a container's root all capabilities. The files in these tests
+    # have any owner and mode.
     [[ ! -e /sys/fs/selinux/booleans/container_use_host_all_caps ]] || setsebool container_use_host_all_caps on || return
     mkdir -p "$root"/{bin,dev,etc,proc,run,sys,tmp,data}
     cp /bin/busybox "$root/bin/"
     for applet in sh cat chmod find head id ls mkdir mv rm rmdir sleep stat tr true wc; do ln -s busybox "$root/bin/$applet"; done
-    # all of it is opened, but devices: the mount is nodev
+    # The program opens everything but devices, because the mount is nodev.
     cat >"$root/bin/look" <<'LOOK'
 #!/bin/sh
 [ -z "$1" ] || cd "$1" || exit
@@ -33,8 +33,8 @@ LOOK
     image=localhost/busybox
 }
 
-# in_container LEVEL COMMAND VOLUME...: sets output; each VOLUME is as for -v, "/path:/data", and has no Z.
-# With a terminal, as a container may not write to a pipe of root's.
+# in_container LEVEL COMMAND VOLUME...: sets output; each VOLUME is an argument of podman's -v, without Z. podman makes
+# a terminal (-t), because SELinux does not let a container write to a pipe of root.
 in_container() {
     local level=$1 command=$2 status=0
     shift 2
@@ -51,10 +51,11 @@ container_says() {
     is "$1" "$output" "$4"
 }
 
-# container_may NAME LEVEL COMMAND VOLUME..., container_may_not: COMMAND succeeds in it; it fails for lack of permission
+# container_may NAME LEVEL COMMAND VOLUME...: COMMAND succeeds in the container
 container_may() {
     if in_container "$2" "$3" "${@:4}"; then ok "$1"; else not_ok "$1" "$output"; fi
 }
+# container_may_not NAME LEVEL COMMAND VOLUME...: COMMAND fails with EACCES
 container_may_not() {
     if in_container "$2" "$3" "${@:4}"; then
         not_ok "$1" "succeeded: $output"
@@ -63,11 +64,12 @@ container_may_not() {
     fi
 }
 
-# sees_all NAME LEVEL DIRECTORY [FILE]: a container uses each entry, and makes the file
+# sees_all NAME LEVEL DIRECTORY [FILE]: a container can use each entry, and makes the file
 sees_all() {
     container_says "$1" "$2" "look /data${4:+ && echo word >/data/$4}" "entries $(entries "$3"), refused 0" "$3:/data"
 }
-# sees_nothing NAME LEVEL DIRECTORY FILE...: neither the directory nor, put before its eyes, any of the files in it
+# sees_nothing NAME LEVEL DIRECTORY FILE...: a container can use neither the directory nor the files, each of which is
+# also mounted into the container
 sees_nothing() {
     local name=$1 level=$2 directory=$3 volumes=("$3:/data") n=0 command file
     shift 3

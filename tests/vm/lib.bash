@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Checks for run.sh in the guest, as TAP: "ok 1 - name" or "not ok 1 - name" and why. Plain busctl is the client, as it
-# is for an administrator. Sourced; run-all puts it beside run.sh.
-# shellcheck shell=bash
+# Helpers of the test files in the guest, which print TAP. The client is busctl, as it is for an administrator. run-all
+# copies this file beside run.sh, which sources it.
 # shellcheck disable=SC2034,SC2016 # the variables are for the tests; for eval
 export LC_ALL=C SYSTEMD_PAGER='' SYSTEMD_COLORS=0
 
@@ -15,7 +14,7 @@ conf_dir=/etc/selvol/selvol.conf.d
 network_dir=/etc/systemd/system/selvol-worker.service.d
 read -r count failed skipped <<<"${SELVOL_GUEST_CARRY:-0 0 0}"
 reply='' error='' message=''
-patience=120 # seconds to wait for what as a rule succeeds at once
+patience=120 # wait_for waits so many seconds, although most conditions are true at once
 
 # shellcheck source-path=SCRIPTDIR source=containers.bash
 . ./containers.bash
@@ -39,13 +38,13 @@ skip() {
     skipped=$((skipped + 1))
 }
 
-# cut_power_after COMMAND...: the machine goes dead at once when it has ended, and nothing more is written. It boots again, with
-# the scratch disks as they are then and nothing else, and runs run.sh from its beginning.
+# cut_power_after COMMAND...: the machine goes off at once after the command, so that it writes nothing more. Then it
+# boots, keeps only the scratch disks, and runs run.sh from its beginning.
 cut_power_after() {
     is 'the policy has denied the product nothing before' "$(denials_in_short)" ''
     journalctl -b --no-pager -o short-monotonic >"$RESULTS/journal-$SELVOL_GUEST_BOOT.txt"
     echo "$count $failed $skipped" >"$RESULTS/carry"
-    # not sync: that would write everything
+    # conv=fsync writes only this disk, and sync would write all.
     tar -C "$RESULTS" -c . | dd of="$SELVOL_GUEST_RESULT" bs=64k iflag=fullblock conv=fsync status=none
     "$@"
     echo o >/proc/sysrq-trigger
@@ -54,7 +53,7 @@ cut_power_after() {
     finish
 }
 
-# reboot_guest: likewise, but all that was written stays, also on the root disk: the machine boots with the product as it is there.
+# reboot_guest: the machine writes everything, goes off, and boots with the same root disk, which has the product.
 reboot_guest() {
     : >"$RESULTS/keep"
     cut_power_after sync
@@ -70,7 +69,7 @@ is() {
     if [[ $2 == "$3" ]]; then ok "$1"; else not_ok "$1" "got:      $2" "expected: $3"; fi
 }
 
-# like NAME TEXT WORDS...: the text contains all of them
+# like NAME TEXT WORDS...: the text contains all words
 like() {
     local name=$1 text=$2 word
     shift 2
@@ -83,7 +82,7 @@ like() {
     ok "$name"
 }
 
-# unlike NAME TEXT WORDS...: the text contains none of them
+# unlike NAME TEXT WORDS...: the text contains none of the words
 unlike() {
     local name=$1 text=$2 word
     shift 2
@@ -96,19 +95,20 @@ unlike() {
     ok "$name"
 }
 
-# yes NAME COMMAND..., no NAME COMMAND...: it succeeds, it fails
+# yes NAME COMMAND...: the command succeeds
 yes() {
     local name=$1 output
     shift
     if output=$("$@" 2>&1); then ok "$name"; else not_ok "$name" "$* failed: $output"; fi
 }
+# no NAME COMMAND...: the command fails
 no() {
     local name=$1 output
     shift
     if output=$("$@" 2>&1); then not_ok "$name" "$* succeeded: $output"; else ok "$name"; fi
 }
 
-# wait_for COMMAND...: until it succeeds. A busy machine takes its time; only a failure takes all of it.
+# wait_for COMMAND...: repeats the command until it succeeds; fails after $patience seconds
 wait_for() {
     local end=$((SECONDS + patience))
     until "$@" >/dev/null 2>&1; do
@@ -126,12 +126,12 @@ soon() {
 
 # ---- calls -------------------------------------------------------------------------------------------------
 
-# call METHOD SIGNATURE ARGUMENT...: sets reply, or error (the last part of its name) and message
+# call METHOD SIGNATURE ARGUMENT...: sets reply, or error (the last word of the error's name) and message
 call() {
-    local as=() log file=$scratch/call.$BASHPID      # one for each of those in the background
+    local as=() log file=$scratch/call.$BASHPID      # each call in the background has a file of its own
     if [[ -n ${caller:-} ]]; then as=(setpriv --reuid "$caller" --regid "$caller" --init-groups); fi
     reply='' error='' message=''
-    # busctl prints only an error's text; its log has the name
+    # busctl prints only the text of an error. Its log has the name.
     if reply=$(SYSTEMD_LOG_LEVEL=debug SYSTEMD_LOG_TARGET=console "${as[@]}" busctl --timeout=120 call org.selvol1 \
         "${object:-/org/selvol1}" "${interface:-org.selvol1.Manager}" "$@" 2>"$file"); then
         return 0
@@ -140,18 +140,22 @@ call() {
     error=${log##*error-name=}
     error=${error%% *}
     error=${error##*.}
-    # and its text, where busctl has one of its own
     message=${log##*error-message=}
     message=${message%%$'\n'*}
-    if [[ $error == n/a ]]; then    # nothing has answered
+    if [[ $error == n/a ]]; then    # the service has not answered
         error=Timeout message=${log##*Call failed: }
         message=${message%%$'\n'*}
     fi
     return 1
 }
 
-# Each OPTION is one argument, "Name type value...".
-# volume_call METHOD SIGNATURE ARGUMENTS... -- OPTION...
+# begin_call NAME METHOD SIGNATURE ARGUMENT...: calls in the background, with output to $scratch/NAME; sets caller_pid
+begin_call() {
+    busctl --timeout=600 call org.selvol1 /org/selvol1 org.selvol1.Manager "${@:2}" </dev/null >"$scratch/$1" 2>&1 &
+    caller_pid=$!
+}
+
+# volume_call METHOD SIGNATURE ARGUMENTS... -- OPTION...; each OPTION is one argument, "Name type value..."
 volume_call() {
     local arguments=()
     while [[ $1 != -- ]]; do
@@ -166,20 +170,20 @@ volume_call() {
 # mount_volume ID SOURCE TARGET OPTION...
 mount_volume() { volume_call MountVolume 'sssa{sv}' "$1" "$2" "$3" -- "${@:4}"; }
 plan_volume() { volume_call PlanVolume 'sssa{sv}' "$1" "$2" "$3" -- "${@:4}"; }
-# mount_with LEVEL ID SOURCE TARGET OPTION...: with that level in a context mount
+# mount_with LEVEL ID SOURCE TARGET OPTION...: asks for a context mount with this level
 mount_with() { mount_volume "$2" "$3" "$4" "SELinuxLevel s $1" "$policy" "$supported" "${@:5}"; }
 # adopt_with LEVEL ID TARGET OPTION...
 adopt_with() { volume_call AdoptVolume 'ssa{sv}' "$2" "$3" -- "SELinuxLevel s $1" "$policy" "$supported" "${@:4}"; }
 unmount_volume() { volume_call UnmountVolume 'ssa{sv}' "$1" "$2" -- "${@:3}"; }
 forget_volume() { call ForgetVolume 'sa{sv}' "$1" 0; }
 
-# field NAME: of the last reply; what does not apply is not there
+# field NAME: prints a field of the last reply, nothing if the reply does not have it
 field() {
     local pattern="\"$1\" [a-z]+ (\"([^\"]*)\"|([^ ]+))"
     [[ $reply =~ $pattern ]] && echo "${BASH_REMATCH[2]}${BASH_REMATCH[3]}"
 }
 
-# answers NAME CONTEXT FLAG [STRATEGY REASON]: what the last MountVolume or AdoptVolume returned
+# answers NAME CONTEXT FLAG [STRATEGY REASON]: the last MountVolume or AdoptVolume returned this
 answers() {
     local wanted="ssa{sv} \"$2\" \"$3\" "
     if [[ -n $error ]]; then
@@ -193,7 +197,7 @@ answers() {
     fi
 }
 
-# expect_error NAME KIND WORDS...: of the last call
+# expect_error NAME KIND WORDS...: the last call failed with this error, and its message contains the words
 expect_error() {
     local name=$1 kind=$2
     shift 2
@@ -204,13 +208,27 @@ expect_error() {
     fi
 }
 
-# Without what units mount when they like: credentials, and podman's storage, which podman-auto-update.timer looks at.
+# Leaves out mounts that units make at any time: credentials, and podman's storage for podman-auto-update.timer.
 mount_table() { grep -v -e ' /run/credentials' -e ' /var/lib/containers/' /proc/self/mountinfo; }
 
-# wait_for_tracer PID: until it is being traced
-wait_for_tracer() { wait_for eval "! grep -q '^TracerPid:[[:space:]]*0' '/proc/$1/status'"; }
+# trace_worker OPTION...: strace(1) traces the worker and the children that it starts from now on; sets tracer. The
+# child that already waits for a request is not traced, so PlanVolume uses that one up.
+trace_worker() {
+    local worker
+    worker=$(main_pid selvol-worker)
+    strace -f -qq "$@" -p "$worker" </dev/null >"$scratch/strace" 2>&1 &
+    tracer=$!
+    wait_for eval "! grep -q '^TracerPid:[[:space:]]*0' '/proc/$worker/status'"
+    plan_volume spare none "$T" 'FSType s tmpfs'
+}
 
-# refused NAME KIND WORD COMMAND...: and neither the mount table nor any record is another afterwards
+# end_process PID: of a child of this shell
+end_process() {
+    kill "$1" 2>/dev/null
+    wait "$1" 2>/dev/null
+}
+
+# refused NAME KIND WORD COMMAND...: the call fails, and changes no mount, record or loop device
 refused() {
     local name=$1 kind=$2 word=$3 mounts records loops
     shift 3
@@ -231,7 +249,7 @@ refused() {
     fi
 }
 
-# ---- what is known of volumes ------------------------------------------------------------------------------
+# ---- records of volumes ------------------------------------------------------------------------------------
 
 records() { busctl call org.selvol1 /org/selvol1 org.freedesktop.DBus.ObjectManager GetManagedObjects; }
 
@@ -243,7 +261,7 @@ volume_path() {
     echo "$path"
 }
 
-# property ID NAME: as busctl prints it, without the type
+# property ID NAME: prints a property of a volume as busctl does, without the type
 property() {
     local value
     value=$(busctl get-property org.selvol1 "$(volume_path "$1")" org.selvol1.Volume "$2" 2>/dev/null) &&
@@ -254,14 +272,14 @@ metrics() {
     local json
     json=$(busctl -j call org.selvol1 /org/selvol1 org.selvol1.Manager GetMetrics) && printf '%b' "${json//\\\"/\"}"
 }
-# counter SAMPLE: its value, 0 if nothing was counted
+# counter SAMPLE: prints its value, 0 if the metrics do not have the sample
 counter() {
     local value
     value=$(metrics | sed -n "s/^$1 //p")
     echo "${value:-0}"
 }
 
-# is_held ID TARGET: by a holder that is mounted
+# is_held ID TARGET: the volume has a holder that is mounted at the target
 is_held() { [[ $(property "$1" Holders) == *"\"Target\" s \"$2\" \"State\" s \"mounted\""* ]]; }
 is_not_held() { ! is_held "$@"; }
 has_no_holder() { [[ $(property "$1" Holders) == 0 ]]; }
@@ -269,7 +287,7 @@ nobody_holds() { local all; all=$(records) && [[ $all != *'"Holders" aa{sv} '[1-
 knows_nothing() { local all; all=$(records) && [[ $all != *org.selvol1.Volume* ]]; }
 is_unknown() { ! call GetVolume s "$1" && [[ $error == NoSuchVolume ]]; }
 
-# clean NAME: all is unmounted by those who mounted it; then everything known is forgotten
+# clean NAME: checks that the test has unmounted everything, then makes selvold forget all volumes
 clean() {
     local name=$1 left ids
     wait_for loops_are ''
@@ -288,11 +306,11 @@ clean() {
 
 left_mounts() { sed -n "s,^[0-9]* [0-9]* [0-9:]* [^ ]* \(/var/lib/\(kubelet\|selvol-volumes\)/[^ ]*\) .*,\1,p" /proc/self/mountinfo; }
 loops() { cat /sys/block/loop*/loop/backing_file 2>/dev/null; }
-# A loop device is detached by its last user, and udev looks into it for a moment after each change.
+# After each change udev opens a loop device for a moment, so the device may stay until then.
 loops_are() { [[ $(loops) == "$1" ]]; }
 no_loop_is_left() { soon "$1: no loop device is left" loops_are ''; }
 
-# mount_line TARGET: the last line of the mount table for it
+# mount_line TARGET: prints the last line of the mount table for the target
 mount_line() {
     local line found='' fields
     while read -r line; do
@@ -303,12 +321,13 @@ mount_line() {
 }
 is_mounted() { mount_line "$1" >/dev/null; }
 is_not_mounted() { ! mount_line "$1" >/dev/null; }
-# flags TARGET: of the mount; super TARGET: options of the file system; each with commas around it
+# flags TARGET: prints the options of the mount, with commas around each
 flags() {
     local fields
     read -ra fields <<<"$(mount_line "$1")"
     echo ",${fields[5]},"
 }
+# super TARGET: prints the options of the file system, with commas around each
 super() {
     local line
     line=$(mount_line "$1")
@@ -316,7 +335,7 @@ super() {
 }
 label_of() { stat -c %C "$1"; }
 
-# is_labeled NAME TARGET LEVEL: in the mount table and as seen through the mount
+# is_labeled NAME TARGET LEVEL: the mount table and stat(1) show a context mount with the level
 is_labeled() {
     local wanted="context=$file_type:$3"
     [[ $3 != *,* ]] || wanted="context=\"$file_type:$3\""
@@ -329,10 +348,10 @@ is_labeled() {
     fi
 }
 
-# kernel_has VERSION: what came with that one
+# kernel_has VERSION: the kernel has this version or a later one
 kernel_has() { printf '%s\n' "$1" "$(uname -r)" | sort -VC; }
 
-# fetch PORT PATH: what localhost answers; fails unless that is 200
+# fetch PORT PATH: prints what localhost answers; fails if the status is not 200
 fetch() (
     exec 3<>"/dev/tcp/127.0.0.1/$1" || exit
     printf 'GET %s HTTP/1.0\r\nHost: localhost\r\n\r\n' "$2" >&3
@@ -348,7 +367,13 @@ worker_pids() { cat /sys/fs/cgroup/system.slice/selvol-worker.service/cgroup.pro
 answers_calls() { busctl --timeout="$patience" get-property org.selvol1 /org/selvol1 org.selvol1.Manager Version; }
 selinux_mode() { busctl get-property org.selvol1 /org/selvol1 org.selvol1.Manager SELinuxMode | cut -d'"' -f2; }
 
-# journal MATCH...: the newest entry in full
+# bring_up start|restart UNIT...: also waits until selvold answers
+bring_up() {
+    systemctl "$@"
+    wait_for answers_calls
+}
+
+# journal MATCH...: prints the newest entry with all fields
 journal() { journalctl -q -n 1 -o export "$@"; }
 # journal_has NAME MATCH...
 journal_has() {
@@ -361,7 +386,7 @@ journal_has() {
     fi
 }
 
-# configure TEXT: a drop-in for both services; none without text
+# configure [TEXT]: writes a drop-in for both services, or removes it
 configure() {
     mkdir -p "$conf_dir"
     if [[ -n ${1:-} ]]; then
@@ -371,10 +396,10 @@ configure() {
     fi
     restorecon -R /etc/selvol 2>/dev/null
     systemctl reload selvold selvol-worker
-    answers_calls >/dev/null # it has read the file before it hears of what comes later
+    answers_calls >/dev/null # selvold answers only after it has read the file
 }
 
-# allow_network, forbid_network: as an administrator would
+# allow_network does the same as an administrator: a drop-in and a boolean.
 allow_network() {
     mkdir -p $network_dir
     cp /usr/share/doc/selvol/selvol-worker-network.conf $network_dir/network.conf
@@ -387,21 +412,21 @@ forbid_network() {
 switch_network() {
     selinuxenabled && setsebool selvol_use_network "$1"
     systemctl daemon-reload
-    systemctl restart selvol-worker
-    wait_for answers_calls
+    bring_up restart selvol-worker
 }
 
-# audited: what the policy denied the product; denials: what it should not have
+# audited prints all denials of the product, and denials only those that no test provokes.
 audited() { journalctl -q -b -o cat _TRANSPORT=audit | grep -E 'avc: +denied' | grep -E 'context=[^ ]*:selvol[a-z_]*_t'; }
 denials() { audited | grep -vE ' (name|path)="([^"]*/)?to-be-denied"|:unconfined_mount_t:.*tclass=dbus'; }
 denials_in_short() { denials | sed 's/^.*avc: */avc: /' | sort | uniq -c; }
 
 mkdir -p "$scratch" "$pods" /var/lib/selvol-volumes
 
-# Copies of its programs run in this domain, where the programs themselves may not.
+# The server's programs would enter domains of their own, which may not do this here. Copies of them stay in this
+# domain.
 start_nfs_server() {
     local program
-    ! pgrep -x rpc.mountd || return 0       # for an earlier file
+    ! pgrep -x rpc.mountd || return 0       # an earlier file has started it
     mkdir -p /srv/export /root/nfs /var/lib/nfs/v4recovery
     mount -t tmpfs export /srv/export || return
     chmod 777 /srv/export
@@ -410,10 +435,9 @@ start_nfs_server() {
     modprobe nfsd
     mountpoint -q /proc/fs/nfsd || mount -t nfsd nfsd /proc/fs/nfsd || return
     /root/nfs/exportfs -r && /root/nfs/rpc.mountd -N 3 && /root/nfs/rpc.nfsd -N 3 -V 4.2 2 || return
-    echo Y >/proc/fs/nfsd/v4_end_grace      # nobody has anything to reclaim
+    echo Y >/proc/fs/nfsd/v4_end_grace      # no client has anything to reclaim
 }
 
-# run_files: all test files beside run.sh
 run_files() {
     local file
     for file in [0-9]*.bash; do

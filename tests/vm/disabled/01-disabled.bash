@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
 # shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
-# SELinux is off: plain mounts, and nobody is kept from using the volume.
+# SELinux is off: selvol mounts without context=, and another level is no conflict.
 
 T=$pods/disabled/v U=$pods/disabled/u
 mkdir -p "$T" "$U"
@@ -13,7 +12,7 @@ is 'the mode' "$(selinux_mode)" disabled
 unlike 'no context' "$(super "$T")" context= seclabel
 like 'nosuid and nodev' "$(flags "$T")" ,nosuid, ,nodev,
 yes 'can be written' touch "$T/file"
-# files that are made here have no label, as some other node will find
+# Files that are made here have no label, and another node may have SELinux on.
 is 'tainted' "$(property disabled Tainted)" true
 mark_says 'the volume carries it to where labels count' "$T" ' tainted=yes '
 mount_with s0:c3,c4 disabled /dev/scratch0 "$U"

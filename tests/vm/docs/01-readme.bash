@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
-# Every command that README shows.
+# Runs every command in README.
 
 run_page README.md

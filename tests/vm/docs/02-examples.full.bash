@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
 # shellcheck disable=SC2154 # of lib.bash and of the examples
-# The functions of docs/examples, as a plugin would call them.
+# Calls the functions of docs/examples as a plugin does.
 
 # shellcheck source-path=SCRIPTDIR source=../../../docs/examples/csi-node.bash
 . pages/examples/csi-node.bash

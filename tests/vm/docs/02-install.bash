@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
 # shellcheck disable=SC2154,SC2086,SC2016 # of lib.bash; words; for eval
-# What "meson install" does over a version that is at work: files are replaced, and its last script is run.
+# Installs over a version that runs, as "meson install" does: it replaces the files and runs its last script.
 
 T=$pods/install/v
-product=/root/payload/product.tar       # of install-product
+product=/root/payload/product.tar       # install-product has unpacked it
 mkdir -p "$T"
 mkfs.ext4 -q -F /dev/scratch0
 install_here() { MESON_INSTALL_PREFIX=/usr ./post-install "$@" 2>&1; }

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
-# The unit of selvol-integration(7) that runs podman, and the quadlet, where podman has that: the image masks its
-# generator.
+# Runs the unit with podman in selvol-integration(7), and the quadlet if this podman has quadlets. The image masks the
+# generator of quadlets, so this file unmasks it for a while.
 
 yes 'podman has an image' container_image
-# As after a boot: podman in a unit may not open the files of root's own.
+# These files of root's podman are not there after a boot, and podman in a unit may not open them.
 rm -rf /run/containers /run/libpod /run/crun /run/lock/netavark.lock /dev/shm/libpod_lock
 run_page pages/selvol-integration.7.rst 'PODMAN IN UNITS'
 

@@ -1,24 +1,23 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # of lib.bash, and for page.bash
-# The removal of selvold(8), after which nothing is left but what the page says. It is the last file.
+# Removes selvol as selvold(8) says, and then finds nothing but what the page says. This has to be the last file.
 
 T=$pods/removal/v U=$pods/removal/w
-product=/root/payload/product.tar       # of install-product
+product=/root/payload/product.tar       # install-product has unpacked it
 
-# No build directory is here: its "uninstall" removes the files that it has installed.
+# The guest has no build directory, so this removes the installed files instead of "ninja uninstall".
 ninja() {
     [[ "$*" == '-C build uninstall' ]] && tar -tf $product | sed -n 's,^\./\(.*[^/]\)$,/\1,p' | xargs rm
 }
 
-# The disks are as they are, and afterwards nobody is there to forget anything.
+# The page needs no disks of its own, and afterwards no selvold is there that could forget volumes.
 page_stage() {
     page_files=() page_last=0
     declare -gA page_jobs=()
 }
 page_clean() { :; }
 
-# What is selvol's: not the guest's own, nor empty directories in /usr.
+# left_files leaves out the guest's own files, and empty directories in /usr.
 left_files() {
     local file
     find / -xdev -path /root -prune -o -name '*selvol*' ! -name 'selvol-guest*' -print | while read -r file; do

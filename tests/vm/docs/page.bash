@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
 # shellcheck disable=SC2154 # of lib.bash
-# Runs the commands that a page shows, in their order, as a new user would type them: /dev/vdb to /dev/vde are disks with some files,
-# the directories of pods are there, and selvol knows nothing. What the page shows of the output has to be what is printed.
-# "cat FILE" in /etc shows a file that the reader makes.
+# Runs the commands of a page in their order, as a new user types them, and compares the output with the page. Before,
+# /dev/vdb to /dev/vde are disks with some files, the directories of pods exist, and selvol knows no volume. "cat FILE"
+# in /etc shows a file that the reader has to make.
 
-# What goes on until somebody presses a key: tried for two seconds, and not compared.
+# These commands run until the user presses a key. The test runs them for two seconds and does not compare the output.
 endless=('busctl monitor*' 'selvolctl monitor*' '*--watch*')
-# These are repeated for a while, until they show what the page shows: they only look, or need a container that is being
-# started, and people are slower than this.
+# These commands only look, or need a container that is starting. The test repeats them until the output is right,
+# because it is faster than a user.
 looks=('selvolctl' 'selvolctl list*' 'selvolctl conflicts' 'selvolctl history*' 'selvolctl jobs' 'ls *' 'podman exec *')
 
 page_stage() { # PAGE
@@ -25,7 +24,6 @@ page_stage() { # PAGE
 page_clean() {
     local ids
     left_mounts | tac | while read -r left; do umount "$left"; done
-    # what the reader made
     if ((${#page_files[@]} > 0)); then
         rm "${page_files[@]}"
         rmdir --ignore-fail-on-non-empty "${page_files[@]%/*}" 2>/dev/null
@@ -33,15 +31,14 @@ page_clean() {
     rm -rf /var/lib/selvol-metrics /var/lib/prometheus/node-exporter/selvol.prom
     systemctl daemon-reload
     systemctl reload selvold
-    systemctl restart selvold       # jobs are numbered from 1 again
-    wait_for answers_calls
+    bring_up restart selvold        # then the first job has the number 1 again
     soon "$page: the end" nobody_holds
     ids=$(records | grep -o '"Id" s "[^"]*"' | cut -d'"' -f4)
     # shellcheck disable=SC2086 # words
     [[ -z $ids ]] || selvolctl forget $ids
 }
 
-# The disks have other names here, and jobs other numbers, of which none is replaced twice.
+# Disks have other names here, and jobs other numbers. The byte 1 marks numbers that are already replaced.
 page_disks=(/dev/vdb /dev/vdc /dev/vdd /dev/vde) own_disks=(/dev/scratch{0..3})
 to_here() { # COMMAND
     local text=$1 n job
@@ -52,13 +49,12 @@ to_here() { # COMMAND
 from_here() {
     local text n
     text=$(cat)
-    # mount(8) follows links
+    # mount(8) prints the target of a link.
     for n in {0..3}; do text=${text//"$(readlink -f "${own_disks[n]}")"/${own_disks[n]}}; done
     for n in {0..3}; do text=${text//"${own_disks[n]}"/${page_disks[n]}}; done
     printf '%s\n' "$text"
 }
 
-# The file is the reader's.
 page_write() { # FILE TEXT
     mkdir -p "${1%/*}"
     page_files+=("$1")
@@ -74,16 +70,16 @@ is_like() { # COMMAND PATTERN...
     return 1
 }
 
-# page_try COMMAND SHOWN: sets page_last, which is for "echo $?", and says what is not as the page has it
+# page_try COMMAND SHOWN: runs the command, sets page_last for "echo $?", and prints the first difference to the page
 page_try() {
     local text
     text=$(to_here "$1")
-    # Control-C is pressed after a while. What stands before it is gone from the screen then.
+    # The page shows Control-C, which erases the lines before it from the screen.
     [[ $2 != *'^C'* ]] || text="timeout -s INT 4 $text"
     page_status=0
     (exit "$page_last")
     eval "$text" </dev/null >"$scratch/page.printed" 2>&1 || page_status=$?
-    # On a terminal, a bar stands in the place of these lines, and is gone at the end.
+    # On a terminal selvolctl draws a bar instead of these lines, and erases the bar at the end.
     sed -E '/^selvolctl: .*: job [0-9]+: .* left$/d' "$scratch/page.printed" | from_here >"$scratch/page.output"
     printf '%s\n' "${2##*'^C'}" >"$scratch/page.shown"
     if [[ -n $2 ]]; then
@@ -94,10 +90,10 @@ page_try() {
     fi
 }
 
-# A word such as VOLUME or FILE stands for one of the reader's own.
+# A word such as VOLUME or FILE stands for a word of the reader's.
 is_pattern() { [[ $1 =~ (^| )[A-Z]{3,}([. ]|$) ]]; }
 
-# page_command COMMAND SHOWN: called by what "commands" makes of a page, all of them in one shell
+# page_command COMMAND SHOWN: "commands" turns a page into calls of this function, which run in one shell
 page_command() {
     local page_name="$page: ${1%%$'\n'*}" page_status=0 page_line page_tries=1
     if [[ $1 =~ ^cat\ (/etc/[^ ]+)$ ]]; then
@@ -123,7 +119,7 @@ page_command() {
     [[ -z $2 ]] || while read -r -a page_line; do page_jobs[${page_line[0]}]=${page_line[1]}; done <"$scratch/page.jobs"
 }
 
-run_page() { # PAGE [SECTION]: in a shell of its own, as pages set variables
+run_page() { # PAGE [SECTION]; in a shell of its own, because pages set variables
     ./commands list "$@" >"$scratch/page.commands" 2>&1
     yes "${*##*/} has commands" grep -q ^page_command "$scratch/page.commands"
     (

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
 # shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
-# The user story: pod A has the volume, pod B can't, and then can. All with busctl.
+# The user story, with busctl: while pod A has the volume, pod B is refused, and gets the volume later.
 
 A=$pods/story-A/v B=$pods/story-B/v C=$pods/story-C/v own=$pods/story-own
 mkdir -p "$A" "$B" "$C" "$own"
@@ -71,14 +70,14 @@ no 'pod A: nothing is mounted' is_mounted "$A"
 unmount_volume pvc-1 "$A"
 is 'unmounting again is no error' "$(field Unmounted)$error" false
 soon 'the signal ContextReleased' grep -q ContextReleased "$scratch/signals"
-kill "$monitor"
-wait "$monitor" 2>/dev/null
+end_process $monitor
 
 mount_with s0:c20,c30 pvc-1 /dev/scratch0 "$B" 'Holder s pod-B'
 answers 'pod B: mounted now' "$file_type:s0:c20,c30" '' context-mount context-mount
 is 'pod B: the same file has the other label' "$(label_of "$B/file")" "$file_type:s0:c20,c30"
 
-# Denials on the root directory of a foreign volume are not audited, so that one of its files is put into A's directory.
+# The policy does not audit a denied search of the root directory of a foreign volume, so the test binds one of the
+# volume's files into A's own volume.
 mount_with s0:c0,c10 own none "$own" 'FSType s tmpfs'
 cp /bin/busybox "$own/busybox"
 cp /bin/busybox "$B/busybox"

@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
 
 # shellcheck source-path=SCRIPTDIR source=file-systems.bash
 . ./file-systems.bash

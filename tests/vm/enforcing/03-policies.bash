@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
 # shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
-# When a volume is mounted without a context, and what the runtime is told then.
+# Cases in which selvol mounts a volume without context=, and its answers to the runtime then.
 
 T=$pods/policy/v
 mkdir -p "$T"
@@ -27,17 +26,20 @@ is 'Always: not tainted' "$(property policy Tainted)" false
 chcon "$file_type:s0:c5,c6" "$T" && is 'Always: files can be relabeled' "$(label_of "$T")" "$file_type:s0:c5,c6"
 unmount_volume policy "$T"
 plain 'vfat' /dev/scratch3 '' '' none no-seclabel "$level" "$always"
+# Other rings test these cases:
 # no policy, no level: unit /plan/kubernetes/E2; bus /daemon/always
-# the driver says nothing, or no: unit /plan/types/on-volume-mount/persistentVolumeClaim/RWO, /plan/overrides/unsupported-request-over-driver
+# the driver says nothing, or no: unit /plan/types/on-volume-mount/persistentVolumeClaim/RWO,
+# /plan/overrides/unsupported-request-over-driver
 # read-only: unit /plan/kep/note1-read-only
 # types and access modes: unit /plan/types/always, /plan/types/on-volume-mount
 # OnVolumeMount without a level, a level beyond all: bus /daemon/bad/no-level, /daemon/bad/category-range
+# SELinuxMount=no with ReadWriteOncePod: unit /plan/overrides/gate-mount-off-rwop
+# relabeling for another pod while one relies on the labels: unit /plan/kubernetes/K1, K5, G2.7
 
 configure '[Service]\nSELinuxRelabelPolicy=no'
 plain 'gate off' /dev/scratch0 "$file_type:s0:c5,c6" Z relabel gate-disabled "$level" "$policy" "$supported"
 configure '[Service]\nSELinuxMount=no'
 plain 'gate SELinuxMount off' /dev/scratch0 "$file_type:s0:c5,c6" Z relabel access-mode-unsupported "$level" "$policy" "$supported"
-# but ReadWriteOncePod: unit /plan/overrides/gate-mount-off-rwop
 configure '[Driver test.example]\nSELinuxMountSupported=yes'
 mount_volume policy /dev/scratch0 "$T" "$level" "$policy" 'Driver s test.example'
 answers 'the driver, in the configuration, says yes' "$file_type:s0:c5,c6" '' context-mount context-mount
@@ -50,9 +52,6 @@ mount_with s0:c5,c6 policy /dev/scratch0 "$T"
 answers 'gate on again' "$file_type:s0:c5,c6" '' context-mount context-mount
 unmount_volume policy "$T"
 
-# relabeling for another pod while one relies on the labels: unit /plan/kubernetes/K1, K5, G2.7
-
-# as kubelet passes it
 mount_volume policy /dev/scratch0 "$T" "MountOptions as 1 context=\"$file_type:s0:c1,c2\"" "$policy" "$supported"
 answers 'the form of kubelet: context="..." as a mount option' "$file_type:s0:c1,c2" '' context-mount context-mount
 is_labeled 'the form of kubelet: the label' "$T" s0:c1,c2

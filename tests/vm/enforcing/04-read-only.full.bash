@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
 # shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
 # Read-only holders, alone and beside a read-write one, and read-only devices.
 
@@ -36,7 +35,7 @@ is 'the mount option ro counts as ReadOnly' "$(field ReadOnly)" true
 unmount_volume ro "$T"
 forget_volume ro
 
-mkfs.ext4 -q -F /dev/scratch0       # the one before remembers that it was written to
+mkfs.ext4 -q -F /dev/scratch0       # the old mark says tainted
 blockdev --setro "$(realpath /dev/scratch0)"
 mount_with s0:c1,c2 ro /dev/scratch0 "$T"
 answers 'read-only device: mounted' "$file_type:s0:c1,c2" ''

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
 # shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
-# Volumes that somebody else has mounted, which selvold's records know nothing of.
+# Volumes that others have mounted, so that selvol has no records of these mounts.
 
 T=$pods/foreign/v U=$pods/foreign/u W=$pods/foreign/w
 mkdir -p "$T" "$U" "$W" /mnt/other /mnt/bind
@@ -9,7 +8,7 @@ mkfs.ext4 -q -F /dev/scratch0
 mkfs.ext4 -q -F /dev/scratch1
 mkfs.btrfs -q -f /dev/scratch2 >/dev/null 2>&1
 
-# A disk of the host's own, which no list knows: neither mounted, nor are its files touched.
+# A disk of the host's own is mounted outside of ForeignRoots=. selvol neither mounts it nor changes its files.
 mkdir -p /var/lib/etcd
 mount /dev/scratch0 /var/lib/etcd
 echo cluster >/var/lib/etcd/secret
@@ -49,17 +48,16 @@ mount /dev/scratch0 "$U"
 refused 'mounted beneath a target root' ContextConflict "$U" mount_with s0:c1,c2 foreign /dev/scratch0 "$T"
 umount "$U"
 
-# In a mount namespace of somebody else's there is nothing to see, but the kernel knows.
+# selvol can't see mounts in another mount namespace, but the kernel refuses to open the device exclusively.
 unshare -m --propagation private sh -c 'mount /dev/scratch0 /mnt/other && echo mounted && exec sleep 1000' \
     </dev/null >"$scratch/hidden" 2>&1 &
 hidden=$!
 wait_for grep -q mounted "$scratch/hidden"
 refused 'mounted where nobody sees it' Busy mountinfo mount_with s0:c1,c2 foreign /dev/scratch0 "$T"
-kill "$hidden"
-wait "$hidden" 2>/dev/null
+end_process $hidden
 forget_volume foreign
 
-# A container with a copy of the host's mounts keeps what selvol has unmounted.
+# A container has a copy of the host's mounts, and so still has the volume mounted after selvol has unmounted it.
 mount_with s0:c1,c2 foreign /dev/scratch0 "$T"
 unshare -m --propagation private sh -c 'echo copied && exec sleep 1000' </dev/null >"$scratch/copy" 2>&1 &
 hidden=$!
@@ -71,8 +69,7 @@ answers 'a copy is left: mounted again' "$file_type:s0:c1,c2" '' context-mount c
 is_labeled 'a copy is left: the label' "$T" s0:c1,c2
 unmount_volume foreign "$T"
 refused 'a copy is left: another context' ContextConflict mountinfo mount_with s0:c3,c4 foreign /dev/scratch0 "$T"
-kill "$hidden"
-wait "$hidden" 2>/dev/null
+end_process $hidden
 mount_with s0:c3,c4 foreign /dev/scratch0 "$T"
 is_labeled 'the copy has gone: the other context' "$T" s0:c3,c4
 unmount_volume foreign "$T"
@@ -96,7 +93,6 @@ is_labeled 'another subvolume with the same context' "$T" s0:c1,c2
 unmount_volume foreign "$T"
 umount /mnt/other
 
-# two ids for one device
 mount_with s0:c1,c2 foreign /dev/scratch0 "$T" 'Holder s first'
 refused 'another id for the device, another context' ContextConflict "$T" mount_with s0:c3,c4 twin /dev/scratch0 "$U"
 like 'which names the other volume and its holder' "$message" 'volume foreign' first
@@ -117,10 +113,9 @@ umount "$T/beneath"
 user=$!
 wait_for eval '[[ $(readlink /proc/$user/cwd) == "$T" ]]'
 refused 'somebody uses it: busy' Busy fuser unmount_volume foreign "$T"
-kill "$user"
-wait "$user" 2>/dev/null
+end_process $user
 
-# Another mount on top of ours is not ours
+# selvol does not unmount a mount of others on top of its own.
 mount -t tmpfs over "$T"
 unmount_volume foreign "$T"
 is 'a mount over ours is left alone' "$(findmnt -n -o SOURCE "$T" | tail -n 1)" over

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
 # shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
-# Why a volume is tainted: what is written through a context mount has no label on disk.
+# A context mount taints a volume, because files that are written through it get no label on disk.
 
 T=$pods/taint/v
 mkdir -p "$T"
@@ -23,7 +22,6 @@ is 'no label on the disk: file' "$(getfattr --only-values -n security.selinux /m
 umount /mnt
 unlike 'no label on the disk: not even an attribute' "$(debugfs -R 'ea_list /file' /dev/scratch0 2>&1)" selinux
 like 'the file is on the disk' "$(debugfs -R 'stat /file' /dev/scratch0 2>&1)" 'Type: regular'
-systemctl restart selvold
-wait_for answers_calls
+bring_up restart selvold
 is 'tainted after a restart' "$(property taint Tainted)" true
 clean taint

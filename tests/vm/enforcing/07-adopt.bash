@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
 # shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
-# What a CSI driver has mounted.
+# selvol adopts a mount that a CSI driver has made.
 
 T=$pods/adopt/v U=$pods/adopt/u
 mkdir -p "$T" "$U"

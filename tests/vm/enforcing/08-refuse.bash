@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
 # shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
-# Bad input that needs a kernel to be seen as such. Nothing may change.
+# selvol refuses bad input that only a kernel can recognize, and changes nothing.
 
 T=$pods/bad/v I=/var/lib/selvol-images/bad
 mkdir -p "$T" "$pods/bad/real" "$I/directory" /srv/outside
@@ -37,7 +36,7 @@ rm /dev/shm/image
 truncate -s 1M "$I/others"
 chown 1000 "$I/others"
 refused "source is somebody's image" PathNotAllowed ImagesOfOthers= from "$I/others"
-# as root in its container has made it, of root's alone
+# Root in a container can make such an image, which then belongs to root.
 emptydir=$pods/bad/volumes/kubernetes.io~empty-dir/v
 mkdir -p "$emptydir"
 truncate -s 16M "$emptydir/image"
@@ -61,7 +60,7 @@ refused 'an option that is not allowed' InvalidOption suid from /dev/scratch0 'M
 refused 'an option of another file system' InvalidOption nouuid from /dev/scratch0 'MountOptions as 1 nouuid'
 refused 'an option that smuggles a context' InvalidOption '' from /dev/scratch0 'MountOptions as 1 rootcontext=a:b:c:s0'
 refused 'an option with a comma' InvalidOption '' from /dev/scratch0 'MountOptions as 1 noatime,suid'
-# commit= is allowed, this value is not: only the kernel knows
+# commit= is allowed, and only the kernel knows that this value is wrong.
 refused 'a value that the kernel refuses' MountFailed '' from /dev/scratch0 'MountOptions as 1 commit=nonsense'
 
 context() { mount_volume bad /dev/scratch0 "$T" "SELinuxContext s $1" "$policy" "$supported"; }
@@ -72,7 +71,6 @@ configure '[Worker]\nLabelTypes=container_file_t absent_file_t'
 refused 'a type that the policy does not have' InvalidContext 'does not know' context system_u:object_r:absent_file_t:s0:c1
 configure
 
-# a damaged file system
 mkfs.xfs -q -f /dev/scratch1
 dd if=/dev/zero of=/dev/scratch1 bs=4k seek=1 count=64 conv=fsync status=none
 refused 'a damaged file system' MountFailed '' from /dev/scratch1

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
 # shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
-# A stock Debian: contexts/lxc_contexts names a type that the policy does not have; or there is no such file. The guest's
-# policy has container types, so a file with another type stands in for it.
+# A stock Debian has no container types: contexts/lxc_contexts names a type that the policy does not have, or the file
+# is missing. The guest's policy has the types, so the test binds another file over lxc_contexts.
 
 T=$pods/stock/v
 mkdir -p "$T"

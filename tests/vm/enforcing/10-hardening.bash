@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
 # shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
-# What the two processes are allowed to. What the policy has denied them is checked at the end of each suite.
+# The rights of the two processes. run_files checks the denials at the end of each suite.
 
 wait_for answers_calls
 T=$pods/hardening/v
@@ -35,7 +34,7 @@ is 'worker: others come first' "$(cat $cgroup/cpu.weight)$(sed -n 's/^default/ i
 is 'worker: the socket' "$(stat -c '%U:%G %a' /run/selvol/worker)" 'selvol:selvol 600'
 unmount_volume hardening "$T"
 
-# may DOMAIN TYPE CLASS PERMISSION: what the loaded policy says; nothing of what it does not know
+# may DOMAIN TYPE CLASS PERMISSION: prints yes or no as the loaded policy says, and nothing if the policy lacks a word
 may() {
     local allowed
     allowed=$(compute_av "system_u:system_r:$1:s0-s0:c0.c1023" "system_u:object_r:$2:s0" "$3" | sed -n 's/^allowed=//p')
@@ -94,7 +93,7 @@ soon 'worker: no child is left but the one that watches and the one that waits' 
 is 'worker: no staging directory is a mount' "$(grep -c /run/selvol /proc/self/mountinfo)" 0
 is 'no crash' "$(journalctl -q -b -o cat -u selvold -u selvol-worker | grep -ciE 'dumped core|segfault|status=6/ABRT|status=11/SEGV|assertion|killed by signal (4|6|7|8|11|31) ')" 0
 
-# A system call that the unit's filter refuses is not audited; one that it would refuse can be.
+# The kernel does not audit a system call that the unit's filter refuses, so the test makes systemd log these instead.
 drop_in=/run/systemd/system/selvol-worker.service.d/log.conf
 mkdir -p ${drop_in%/*}
 filter=$(sed -n 's/^SystemCallFilter=//p' "$(systemctl show -P FragmentPath selvol-worker)")
@@ -111,7 +110,7 @@ unmount_volume hardening "$T"
 mount_service s0:c1 hardening /dev/scratch0 "$T" 'FSGroup u 2000'
 is 'system calls: a mapped mount' "$error$(field Ownership)" mapped
 unmount_volume hardening "$T"
-# statmount(2), which systemd 252 does not know, and the worker can do without
+# systemd 252 does not know statmount(2), number 457, and the worker does not need it.
 is 'system calls: none is refused' "$(journalctl -q -b -o cat _TRANSPORT=audit | grep 'type=1326\|SECCOMP' | grep -v ' syscall=457 ')" ''
 like 'system calls: others are seen' "$(systemctl show -P SystemCallLog selvol-worker)" '~_llseek ' ' move_mount '
 rm $drop_in

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
 # shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
-# What the kernel has is used, and what it lacks is done without.
+# The worker uses the system calls that this kernel has, and does without the others.
 
 T=$pods/kernel/v
 mkdir -p "$T"
@@ -11,16 +10,8 @@ mount /dev/scratch0 /mnt
 install -m 600 /dev/null /mnt/file
 umount /mnt
 
-worker=$(main_pid selvol-worker)
-strace -f -qq -A -o "$scratch/calls" -p "$worker" \
-    -e trace=fsopen,fsconfig,fsmount,mount,umount2,unshare,?statmount,?fchmodat2 </dev/null >"$scratch/strace" 2>&1 &
-tracer=$!
-wait_for_tracer "$worker"
-# The child that waits was there before the tracer: the next one is traced.
-mount_with s0:c1,c2 kernel none "$T" 'FSType s tmpfs'
-unmount_volume kernel "$T"
-forget_volume kernel
-# traced COMMAND...: sets calls, the system calls that were made meanwhile
+trace_worker -A -o "$scratch/calls" -e trace=fsopen,fsconfig,fsmount,mount,umount2,unshare,?statmount,?fchmodat2
+# traced COMMAND...: sets calls, the system calls during the command
 traced() {
     : >"$scratch/calls"
     "$@"
@@ -33,7 +24,7 @@ mount_and_unmount() {
     forget_volume kernel
 }
 
-forced_into_namespace() { tr '\0' '\n' <"/proc/$worker/environ" | grep -qx SELVOL_STAGE=namespace; }
+forced_into_namespace() { tr '\0' '\n' <"/proc/$(main_pid selvol-worker)/environ" | grep -qx SELVOL_STAGE=namespace; }
 traced mount_and_unmount /dev/scratch0
 if forced_into_namespace; then
     like 'ext4: by mount(2), in a namespace' "$calls" unshare '"ext4"'
@@ -62,12 +53,11 @@ walk() {
     forget_volume kernel
 }
 traced walk
-# Without it modes are set another way, as the suite fsgroup shows.
+# The suite fsgroup shows that the worker sets modes also without fchmodat2(2).
 if kernel_has 6.6; then
     like 'modes: by fchmodat2(2)' "$calls" fchmodat2
     no 'modes: which the kernel has' grep -q 'fchmodat2.*ENOSYS' <<<"$calls"
 fi
 
-kill "$tracer"
-wait "$tracer" 2>/dev/null
+end_process $tracer
 yes 'the worker goes on' answers_calls

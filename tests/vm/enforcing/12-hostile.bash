@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
 # shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
-# File systems that somebody has made to do harm, as whoever writes a raw block device can: the node goes on, nothing hangs,
-# and no volume is said to be complete that isn't.
+# Users who can write to a raw block device can make file systems that do harm. The node goes on, nothing hangs, and
+# selvol reports no volume as complete that is not.
 
 T=$pods/hostile/v U=$pods/hostile/u
 mkdir -p "$T" "$U"
 disk=/dev/scratch0
 
-# make [OPTION...]: a tree to lie about
+# make [OPTION...]: makes an ext4 with a small tree
 make() {
     mkfs.ext4 -q -F -b 1024 "$@" $disk
     mount $disk /mnt
@@ -16,7 +15,7 @@ make() {
     echo inner >/mnt/concealed/inner
     umount /mnt
 }
-# poke PATH-OF-DIRECTORY NAME OFFSET BYTES: writes bytes OFFSET away from where the name is in its directory's first block
+# poke PATH-OF-DIRECTORY NAME OFFSET BYTES: writes the bytes at OFFSET from the name in the directory's first block
 poke() {
     local block at
     block=$(debugfs -R "blocks $1" $disk 2>/dev/null | cut -d' ' -f1)
@@ -31,7 +30,7 @@ is_incomplete() {
     unlike "$1: no mark says complete" "$(debugfs -R 'ea_get / trusted.selvol' $disk 2>/dev/null)" =complete
 }
 
-# A directory that is a file to the directory above it: what is in there is not reached.
+# The directory above calls this directory a file, so a walk does not reach the files in it.
 make -O ^metadata_csum
 poke / concealed -1 '\x01'
 hostile 'FSGroup u 4242'
@@ -42,7 +41,7 @@ expect_error 'a directory said to be a file, labels' EntriesFailed concealed dam
 is_incomplete 'a directory said to be a file, labels'
 forget_volume hostile
 
-# The same where the links of the directory above don't tell of it either: that there are none, and that they are not counted
+# The link count of the directory above does not give that away either: 2 says no directories, 1 says not counted.
 for links in 2 1; do
     make -O ^metadata_csum
     poke / concealed -1 '\x01'
@@ -53,7 +52,7 @@ for links in 2 1; do
     forget_volume hostile
 done
 
-# A directory in itself: the kernel lets nobody in there, and what it is has been visited above.
+# A directory contains itself. The kernel refuses to enter it there, and the walk has visited it above.
 make -O ^metadata_csum,^dir_index
 poke /loop inside -8 '\x02\x00\x00\x00'
 hostile 'FSGroup u 4242'
@@ -64,7 +63,7 @@ goes_on 'a directory in itself'
 unmount_volume hostile "$T"
 forget_volume hostile
 
-# A damaged directory, and a superblock that wants the kernel to panic for it
+# A directory is damaged, and the superblock asks the kernel to panic after an error.
 make
 tune2fs -e panic $disk >/dev/null
 poke /concealed inner 0 'X'
@@ -84,7 +83,7 @@ unlike 'a damaged directory: a failure that says what to do' "$error" WorkerFail
 is_incomplete 'a damaged directory'
 forget_volume hostile
 
-# Names that a terminal would obey, or that look like others
+# Names contain terminal sequences and characters that change the direction of text.
 make
 mount $disk /mnt
 touch $'/mnt/one\033[2Jtwo' $'/mnt/three\342\200\256four'
@@ -96,7 +95,7 @@ like 'names: escaped' "$message" 'one\x1b[2Jtwo' 'three\xe2\x80\xaefour'
 unlike 'names: no control character in the journal' "$(journalctl -q -b -o cat -u selvold -u selvol-worker | grep one)" $'\033'
 forget_volume hostile
 
-# Another disk's UUID: two volumes, and no mistaking one for the other.
+# Two disks have the same UUID. selvol does not take one for the other.
 make -U 11111111-2222-3333-4444-555555555555
 mkfs.ext4 -q -F -U 11111111-2222-3333-4444-555555555555 /dev/scratch1
 mount_with s0:c1,c2 hostile $disk "$T"
@@ -110,18 +109,18 @@ unmount_volume innocent "$U"
 forget_volume hostile
 forget_volume innocent
 
-# A journal on another device, which the kernel would open by a number in the superblock.
+# The journal is on another device, which the kernel would open by a number in the superblock.
 mke2fs -q -F -b 1024 -O journal_dev /dev/scratch1
 mkfs.ext4 -q -F -b 1024 -J device=/dev/scratch1 $disk
 refused 'a journal elsewhere' InvalidOption 'journal on another device' hostile
 
-# Two devices, of which the caller names one
+# The btrfs has two devices, and the caller names one.
 wipefs -qa $disk /dev/scratch1
 mkfs.btrfs -q -f $disk /dev/scratch1
 refused 'a btrfs on two devices' NotSupported 'on several devices' hostile
 wipefs -qa $disk /dev/scratch1
 
-# A directory's block of an xfs
+# The block of a directory on an xfs is overwritten.
 mkfs.xfs -q -f $disk
 mount $disk /mnt
 mkdir /mnt/damaged

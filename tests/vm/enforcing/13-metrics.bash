@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
 # shellcheck disable=SC2154,SC2086,SC2016,SC2034 # of lib.bash; words; for eval
-# The metrics reach Debian's Prometheus in both ways that selvol-metrics(7) names: its commands are typed here.
+# The metrics reach Debian's Prometheus in the two ways of selvol-metrics(7). The test runs the commands of that page.
 
 wait_for answers_calls
 T=$pods/metrics/v
@@ -9,7 +8,7 @@ mkdir -p "$T"
 mount_with s0:c1,c2 metrics none "$T" 'FSType s tmpfs'
 textfile=/run/selvold/selvol.prom
 
-# query EXPRESSION: the number that Prometheus has for it; the expression has no character that a URL can't have but {}"
+# query EXPRESSION: prints the number that Prometheus has; encodes only {, } and " for the URL
 query() {
     local path="/api/v1/query?query=$1"
     path=${path//\{/%7B} path=${path//\}/%7D} path=${path//\"/%22}
@@ -22,7 +21,6 @@ is 'the file: owner and mode' "$(stat -c '%U %a' $textfile)" 'selvol 644'
 is 'the file: its type' "$(stat -c %C $textfile | cut -d: -f3)" selvold_runtime_t
 yes 'the file: another user reads it' setpriv --reuid prometheus --clear-groups cat $textfile
 
-# The service for HTTP.
 is 'HTTP: off by default' "$(systemctl is-enabled selvol-metrics.socket)" disabled
 no 'HTTP: nobody listens' fetch 24810 /metrics
 yes 'HTTP: it is turned on' systemctl enable -q --now selvol-metrics.socket
@@ -47,7 +45,7 @@ scrape_configs:
   - job_name: selvol
     static_configs:
       - targets: ['localhost:24810']
-  # Its other collectors take seconds under emulation.
+  # The other collectors of node_exporter take seconds under emulation.
   - job_name: node
     params: {'collect[]': [textfile]}
     scrape_interval: 10s
@@ -57,7 +55,7 @@ YML
 yes 'prometheus starts' systemctl start prometheus-node-exporter prometheus
 soon 'prometheus scrapes selvol-metrics' has_value 'selvol_holders{job="selvol"}' 1
 soon 'prometheus scrapes node_exporter' has_value 'selvol_holders{job="node"}' 1
-# A scrape may come too late on a busy machine, and what it had is not shown until the next one.
+# On a busy machine a scrape may be late, and Prometheus shows its values only after the next one.
 soon 'node_exporter has read the file' has_value 'node_textfile_scrape_error' 0
 soon 'SELinux is enforcing' has_value 'selvol_selinux_enforcing{job="selvol"}' 1
 soon 'the mount was counted' has_value 'selvol_decisions_total{job="node",strategy="context-mount",reason="context-mount"}' \
@@ -67,21 +65,20 @@ alerts=$(fetch 9090 /api/v1/alerts)
 like 'prometheus evaluates them' "$alerts" '"status":"success"'
 unlike 'no alert is about to fire' "$alerts" '"state":'
 
-# What is not there any more is not believed.
+# Prometheus does not go on with old values after selvold has stopped.
 systemctl stop selvold
 no 'stopped: the file is gone' test -e $textfile
 soon 'stopped: prometheus sees it' has_value 'up{job="selvol"}' 0
 systemctl start selvold
 soon 'started: prometheus sees it' has_value 'selvol_holders{job="selvol"}' 1
 
-# Another directory, as the page has it.
+# The metrics go to another directory, by the commands of the page.
 install -d -o selvol /var/lib/selvol-metrics
 chcon -t selvold_runtime_t /var/lib/selvol-metrics
 mkdir -p /run/systemd/system/selvold.service.d
 printf '[Service]\nReadWritePaths=/var/lib/selvol-metrics\n' >/run/systemd/system/selvold.service.d/metrics.conf
 systemctl daemon-reload
-systemctl restart selvold
-wait_for answers_calls
+bring_up restart selvold
 configure '[Service]\nMetricsTextfile=/var/lib/selvol-metrics/selvol.prom'
 soon 'another directory' grep -qx 'selvol_holders 1' /var/lib/selvol-metrics/selvol.prom
 configure '[Service]\nMetricsTextfile=/usr/selvol.prom'
@@ -94,8 +91,7 @@ rm -r /run/systemd/system/selvold.service.d /var/lib/selvol-metrics /var/lib/pro
 systemctl disable -q --now selvol-metrics.socket
 systemctl stop selvol-metrics prometheus prometheus-node-exporter
 systemctl daemon-reload
-systemctl restart selvold
-wait_for answers_calls
+bring_up restart selvold
 unmount_volume metrics "$T"
 is 'no crash' "$(journalctl -q -b -o cat -u selvol-metrics | grep -ciE 'dumped core|segfault|status=')" 0
 clean metrics

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
 # shellcheck disable=SC2154 # of lib.bash
-# Which domains can call selvold, and hear its answer. Whoever may not is told so, instead of waiting. The last file: the policy stays
-# changed.
+# Some domains may call selvold and receive its answer. A client in another domain says so at once instead of waiting.
+# This has to be the last file, because the policy stays changed.
 
 known() { [[ -n $(compute_av "system_u:system_r:$1:s0" system_u:system_r:selvold_t:s0 dbus 2>/dev/null) ]]; }
-own=/root/callers # where semodule may read
+own=/root/callers # semodule may read files here
 mkdir -p "$own"
 
-# as CONTEXT COMMAND...: this shell may become it, whatever starts it as a rule, and hears it. A call that
-# waited for its answer would take longer than this limit.
+# as CONTEXT COMMAND...: runs the command in the context, which let_us_be allows to this shell. The limit is shorter
+# than the timeout of a call that gets no answer.
 as() { timeout 300 runcon "$1" "${@:2}" </dev/null 2>&1; }
 let_us_be() {
     local domain=$1
@@ -22,15 +21,15 @@ let_us_be() {
 EOF
 }
 
-# may_chat DOMAIN: in both directions
+# may_chat DOMAIN: the domain may send messages to selvold, and selvold to the domain
 may_chat() { may_send "$1" selvold_t && may_send selvold_t "$1"; }
 may_send() { compute_av "system_u:system_r:$1:s0" "system_u:system_r:$2:s0" dbus 2>/dev/null | grep -q '^allowed=.* send_msg '; }
 
 callers=() deaf=unconfined_mount_t driver=/usr/local/bin/flexvolume-driver
-# In kubelet's directory it has a type that not every domain may be entered by (Debian 13).
+# In kubelet's directory the driver has a type that not all domains have as an entry point (Debian 13).
 cp /usr/libexec/kubernetes/kubelet-plugins/volume/exec/selvol~volume/volume "$driver"
-# Those that this policy lacks are declared: what selvol's says of them counts where another policy has them. Of files in /run
-# Debian's has a type with the name of one.
+# The test declares the domains that this policy lacks, because selvol's module has rules for them, which count with
+# other policies. Debian's policy has a type container_runtime_t already, for files in /run.
 lacking=()
 for domain in kubelet_t container_engine_t container_runtime_t spc_t initrc_t sysadm_t; do
     if known $domain; then callers+=("$domain"); else lacking+=("$domain"); fi
@@ -43,9 +42,9 @@ done
         [[ $domain != container_engine_t ]] || echo "(typeattributeset container_engine_domain ($domain))"
     done
 } >"$own/selvol_test_callers.cil"
-# The helper has a type of its own, from which mount(8) would enter another domain.
+# mount.selvol has another type than bin_t, and the deaf domain needs it as an entry point, too.
 sed -n 's/bin_t/selvol_mount_exec_t/p' <(let_us_be $deaf) >>"$own/selvol_test_callers.cil"
-# The guest's policy was made with selvol's module, which its store does not have.
+# The module store of the guest lacks selvol's module, although the policy was compiled with it.
 yes 'a module for the test' semodule -i /usr/share/selinux/packages/selvol.pp "$own/selvol_test_callers.cil"
 
 like 'the policy knows domains that call' " ${callers[*]} " ' spc_t ' ' initrc_t '
@@ -60,7 +59,7 @@ done
 yes 'a service of systemd calls' systemd-run -q --wait -u vm-caller selvolctl list --json=short
 is 'and gets an answer' "$(journalctl -q -b -o cat -u vm-caller -t selvolctl | head -c 1)" '['
 
-# is_told NAME COMMAND...: in the deaf domain
+# is_told NAME COMMAND...: runs the command in the deaf domain, and finds the advice in its output
 is_told() {
     like "$1: told that the answer can't be heard, and what to do" "$(as unconfined_u:unconfined_r:$deaf:s0 "${@:2}")" \
         'no answer of it arrives' "selvol_dbus_chat($deaf)" 'selvol-integration(7)'

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
 # shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
-# Each file system: a context mount, no trace of it afterwards, and another context.
+# On each file system selvol makes a context mount, leaves no trace of it, and makes another one with another context.
 
 T=$pods/fs/v U=$pods/fs/u
 mkdir -p "$T" "$U"
@@ -27,7 +26,7 @@ round() {
     is_labeled "$name: the label" "$T" s0:c1,c2
     like "$name: nosuid and nodev" "$(flags "$T")" ,nosuid, ,nodev, ,rw,
     yes "$name: can be written" touch "$T/new"
-    # the copy of the mark, which these can't carry
+    # vfat and NFS can't carry the mark.
     [[ $fs_type == vfat || $fs_type == nfs4 ]] || is "$name: tainted" "$(property "fs-$name" Tainted)" true
     unmount_volume "fs-$name" "$T"
     is "$name: the mount table is as before" "$(mount_table)" "$mounts"
@@ -54,7 +53,7 @@ mount_with s0:c1,c2 fs-image /var/lib/selvol-images/image "$U"
 answers 'image: shared' "$file_type:s0:c1,c2" '' context-mount context-shared
 is 'image: by one loop device' "$(loops | wc -l)" 1
 unmount_volume fs-image "$U"
-# its path leads to another one while it is held
+# Another image takes the path while the first one is mounted.
 mv /var/lib/selvol-images/image /var/lib/selvol-images/held
 cp /var/lib/selvol-images/held /var/lib/selvol-images/image
 refused 'image: replaced' Incompatible 'the image with inode' mount_with s0:c1,c2 fs-image /var/lib/selvol-images/image "$U"
@@ -65,7 +64,6 @@ unmount_volume fs-image "$T"
 unmount_volume fs-image "$U"
 no_loop_is_left 'image: the last holder has gone'
 
-# NFS 4.2, served by this machine
 if start_nfs_server </dev/null >"$scratch/nfs-server" 2>&1; then
     refused 'nfs: without leave to use the network' NotSupported selvol-worker-network.conf \
         mount_with s0:c1,c2 fs-nfs 127.0.0.1:/ "$T" 'FSType s nfs4'

@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
 # shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
 # Storage that never answers blocks one killable child and nothing else.
 
@@ -8,14 +7,12 @@ mkdir -p "$T" "$U" "$F"
 mkfs.ext4 -q -F /dev/scratch0
 
 mount_children() { pgrep -x mount.nfs || pgrep -x mount.nfs4; }
-one_worker_child() { (($(worker_pids | wc -l) <= 3)); } # and the one that waits
-# begin ID SOURCE TARGET COUNT OPTION...: a call in the background that has ten minutes; sets caller_pid
+one_worker_child() { (($(worker_pids | wc -l) <= 3)); } # the worker, its watch, and the child that waits for a request
+# begin ID SOURCE TARGET COUNT OPTION...: a mount in the background that has ten minutes
 begin() {
-    busctl --timeout=600 call org.selvol1 /org/selvol1 org.selvol1.Manager MountVolume 'sssa{sv}' "${@:1:3}" $(($4 + 1)) \
-        TimeoutUSec t 600000000 "${@:5}" </dev/null >"$scratch/begun" 2>&1 9>&- &
-    caller_pid=$!
+    begin_call begun MountVolume 'sssa{sv}' "${@:1:3}" $(($4 + 1)) TimeoutUSec t 600000000 "${@:5}" 9>&-
 }
-# cancel_in_front NAME: that call, whose job the last error names
+# cancel_in_front NAME: cancels that mount, whose job is in the text of the last error
 cancel_in_front() {
     expect_error "$1: it has a line" Busy 'its mount (job '
     call GetJob t "$(sed 's/.*(job \([0-9]*\)).*/\1/' <<<"$message")"
@@ -27,7 +24,7 @@ cancel_in_front() {
 }
 
 allow_network
-# a server that accepts connections and is silent
+# This server accepts connections and answers nothing.
 socat -u TCP-LISTEN:2050,fork,reuseaddr OPEN:/dev/null </dev/null >/dev/null 2>&1 &
 server=$!
 wait_for eval '[[ $(ss -ltn) == *:2050* ]]'
@@ -45,15 +42,14 @@ no 'a server that does not answer: nothing is mounted' is_mounted "$T"
 yes 'a server that does not answer: nothing is recorded' is_unknown hung
 soon 'a server that does not answer: mount.nfs is gone' eval '! pgrep -x "mount.nfs4?"'
 soon 'a server that does not answer: the child is gone' one_worker_child
-kill "$server"
-wait "$server" 2>/dev/null
+end_process $server
 yes 'a server in the guest' start_nfs_server
 mount_with s0:c1,c2 hung 127.0.0.1:/ "$T" 'FSType s nfs4' 'MountOptions as 1 vers=4.2'
 answers 'it can be mounted when there is a server' "$file_type:s0:c1,c2" '' context-mount context-mount
 unmount_volume hung "$T"
 forbid_network
 
-# a FUSE file system that never answers, between us and the target
+# A FUSE file system that never answers is above the target.
 modprobe fuse
 exec 9<>/dev/fuse
 mount -i -t fuse -o fd=9,rootmode=40000,user_id=0,group_id=0,allow_other hung "$F"
@@ -70,7 +66,7 @@ answers 'other targets work' "$file_type:s0:c1,c2" ''
 unmount_volume alive2 "$T"
 adopt_with s0:c1,c2 behind "$F" 'TimeoutUSec t 2000000'
 like 'its root can not be adopted' "${error:-none}" TimedOut
-# another one, where images may be
+# Another one is at a directory for images.
 mkdir -p "$I"
 exec 8<>/dev/fuse
 mount -i -t fuse -o fd=8,rootmode=40000,user_id=0,group_id=0,allow_other hung-images "$I"

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
 # shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
-# The worker is killed at any time of a mount: the volume is mounted and recorded then, or neither.
+# The worker is killed at any time of a mount. Then the volume is mounted and recorded, or neither.
 
 T=$pods/kill/v
 mkdir -p "$T" "$pods/kill/w"
@@ -16,7 +15,7 @@ state() {
     property kill Holders
 }
 
-# How long does one take? The quickest counts, so that kills don't come too late.
+# Measures the quickest of five mounts, so that the kills do not come too late.
 usual=60000000
 for n in 1 2 3 4 5; do
     start=${EPOCHREALTIME/./}
@@ -28,21 +27,22 @@ done
 
 exec {never}<> <(:)
 
+begin_mount() {
+    begin_call kill MountVolume 'sssa{sv}' kill /dev/scratch0 "$T" 3 SELinuxLevel s s0:c1,c2 $policy $supported
+}
 # round VICTIMS MICROSECONDS
 round() {
-    local main pid pids seconds victim
+    local main pids seconds victim
     main=$(main_pid selvol-worker)
     printf -v seconds '%d.%06d' $(($2 / 1000000)) $(($2 % 1000000))
-    busctl --timeout=120 call org.selvol1 /org/selvol1 org.selvol1.Manager MountVolume 'sssa{sv}' kill /dev/scratch0 "$T" \
-        3 SELinuxLevel s s0:c1,c2 $policy $supported </dev/null >"$scratch/kill" 2>&1 &
-    pid=$!
-    # without a process of ours, which would take longer than the mount
+    begin_mount
+    # A builtin waits here, because to start sleep(1) takes longer than the mount.
     read -rt "$seconds" -u "$never"
     mapfile -t pids </sys/fs/cgroup/system.slice/selvol-worker.service/cgroup.procs
     for victim in "${pids[@]}"; do
         [[ $1 == children && $victim == "$main" ]] || kill -KILL "$victim" 2>/dev/null
     done
-    wait "$pid"
+    wait "$caller_pid"
 }
 after() {
     if is_mounted "$T"; then mounted=$((mounted + 1)); else unmounted=$((unmounted + 1)); fi
@@ -64,33 +64,22 @@ mount_with s0:c1,c2 kill /dev/scratch0 "$T"
 answers 'it can be mounted afterwards' "$file_type:s0:c1,c2" '' context-mount context-mount
 unmount_volume kill "$T"
 
-# at one certain moment: after publishing, before the answer
-strace -f -qq -e trace=move_mount -e inject=move_mount:signal=KILL -p "$(main_pid selvol-worker)" </dev/null >"$scratch/strace" 2>&1 &
-tracer=$!
-wait_for_tracer "$(main_pid selvol-worker)"
-# The child that waits was there before the tracer: the next one is traced.
-plan_volume spare none "$T" 'FSType s tmpfs'
+# The child is killed between the publication of the mount and the answer.
+trace_worker -e trace=move_mount -e inject=move_mount:signal=KILL
 mount_with s0:c1,c2 kill /dev/scratch0 "$T"
 is 'killed while it publishes: an error' "${error:-none}" WorkerFailed
-kill "$tracer" 2>/dev/null
-wait "$tracer" 2>/dev/null
+end_process $tracer
 soon 'killed while it publishes: mounted and recorded, or neither' consistent
 unmount_volume kill "$T"
 
-# A child that can't be killed, as in uninterruptible sleep, publishes long after selvold has started again: only its
-# own volume and target wait for it, and the mount is known.
-strace -f -qq -e trace=move_mount,kill -e inject=move_mount:delay_enter=30000000 -e inject=kill:retval=0 \
-    -p "$(main_pid selvol-worker)" </dev/null >"$scratch/strace" 2>&1 &
-tracer=$!
-wait_for_tracer "$(main_pid selvol-worker)"
-plan_volume spare none "$T" 'FSType s tmpfs'
-busctl --timeout=120 call org.selvol1 /org/selvol1 org.selvol1.Manager MountVolume 'sssa{sv}' kill /dev/scratch0 "$T" \
-    3 SELinuxLevel s s0:c1,c2 $policy $supported </dev/null >"$scratch/kill" 2>&1 &
-pid=$!
+# A child that can't be killed, as in uninterruptible sleep, publishes its mount long after selvold has started again.
+# Only its own volume and target wait for it, and selvold learns of the mount.
+trace_worker -e trace=move_mount,kill -e inject=move_mount:delay_enter=30000000 -e inject=kill:retval=0
+begin_mount
 is_mounting() { [[ $(property kill Holders) == *'"mounting"'* ]]; }
 wait_for is_mounting
 kill -KILL "$(main_pid selvold)"
-wait "$pid"
+wait "$caller_pid"
 wait_for answers_calls
 yes 'a child of before: its volume is being mounted' is_mounting
 like 'a child of before: named' "$(journalctl -q -b -u selvold -o cat | tail -n 20)" 'kill: worker process' "from before selvold was restarted, still runs (Mount at $T)"
@@ -101,21 +90,17 @@ like 'a child of before: its volume waits for it' "$error $message" Busy 'Mount 
 mount_with s0:c1,c2 kill /dev/scratch0 "$T"
 answers 'a child of before: what it has published is the volume' "$file_type:s0:c1,c2" '' context-mount context-mount
 is 'a child of before: once' "$(mount_table | grep -c " $T ")" 1
-kill "$tracer" 2>/dev/null
-wait "$tracer" 2>/dev/null
+end_process $tracer
 unmount_volume kill "$T"
 yes 'a child of before: unmounted' has_no_holder kill
 
-# selvold is killed in the middle
 systemctl reset-failed selvold
 for ((n = 0; n < 3; n++)); do
-    busctl --timeout=120 call org.selvol1 /org/selvol1 org.selvol1.Manager MountVolume 'sssa{sv}' kill /dev/scratch0 "$T" \
-        3 SELinuxLevel s s0:c1,c2 $policy $supported </dev/null >"$scratch/kill" 2>&1 &
-    pid=$!
+    begin_mount
     time=$((usual * (n + 1) / 6))
     sleep "$(printf '0.%06d' $((time % 1000000)))"
     kill -KILL "$(main_pid selvold)"
-    wait "$pid"
+    wait "$caller_pid"
     wait_for answers_calls
     wait_for consistent || bad+=("selvold killed at $time of $usual µs: $(state)")
     unmount_volume kill "$T"

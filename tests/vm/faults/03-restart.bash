@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
 # shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
-# Services come and go, mounts and holders stay; and who unmounts behind our back is noticed.
+# Services are restarted, and mounts and holders stay. selvold notices that others have unmounted a volume.
 
 T=$pods/restart/v U=$pods/restart/u
 mkdir -p "$T" "$U"
@@ -35,14 +34,13 @@ refused 'conflicts are still seen' ContextConflict pod- mount_with s0:c3,c4 othe
 
 systemctl stop selvold
 umount "$U"
-systemctl start selvold
-wait_for answers_calls
+bring_up start selvold
 no 'unmounted while selvold was down: released' is_held restart "$U"
 yes 'the other holder stays' is_held restart "$T"
 journal_has 'unmounted while selvold was down: in the journal' SELVOL_VOLUME=restart "SELVOL_TARGET=$U" \
     SELVOL_OPERATION=release SELVOL_RESULT=done MESSAGE_ID=902caebf0cf3421aa9f1388cd7ef37e3
 
-# the worker has restarted: is its watch of the mount table there again?
+# The restarted worker has to watch the mount table again.
 systemctl restart selvol-worker
 busctl monitor --match "type='signal',sender='org.selvol1',interface='org.selvol1.Manager'" \
     </dev/null >"$scratch/signals" 2>"$scratch/monitor" &
@@ -53,15 +51,13 @@ umount "$T"
 soon 'unmounted behind our back: released' has_no_holder restart
 soon 'unmounted behind our back: ContextReleased' grep -q 'Member=ContextReleased' "$scratch/signals"
 like 'ContextReleased names volume and context' "$(<"$scratch/signals")" '"restart"' "$file_type:s0:c1,c2"
-kill "$monitor"
-wait "$monitor" 2>/dev/null
+end_process $monitor
 journal_has 'unmounted behind our back: in the journal' SELVOL_VOLUME=restart MESSAGE_ID=26084ea48ac9441b8527edf1709d9aa7
 mount_with s0:c3,c4 restart /dev/scratch0 "$T"
 answers 'another context then' "$file_type:s0:c3,c4" '' context-mount context-mount
 umount -l "$T"
 soon 'detached behind our back: released' has_no_holder restart
 
-# started by a call
 systemctl stop selvold
 yes 'selvold is started by the bus' answers_calls
 systemctl stop selvol-worker.service
@@ -78,7 +74,7 @@ mount_with s0:c3,c4 restart /dev/scratch0 "$T"
 answers 'it comes back' "$file_type:s0:c3,c4" ''
 unmount_volume restart "$T"
 
-# a worker that can't start, for a mistake in its configuration, and then can
+# The worker can't start because of a mistake in its configuration, and then can.
 mkdir -p "$conf_dir"
 printf '[Worker]\nTargetRoot=/\n' >"$conf_dir/50-test.conf"
 restorecon -R /etc/selvol

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
 # shellcheck disable=SC2154 # of lib.bash
-# Who may call: the bus lets root and the group in, polkit decides about the group, and a rule about what it asks for. 08-matrix has all calls.
+# The bus lets root and the group selvol call, and polkit decides about the group, with a rule that looks at the
+# details of the call. 08-matrix tests all methods.
 
 T=$pods/callers/v
 mkdir -p "$T"

@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
 # shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
-# A hundred calls at the same time, more than there are places: all are queued, and none fails.
+# A hundred calls come at the same time, more than selvold runs at once. All are queued, and none fails.
 
 many=100
 waits='TimeoutUSec t 600000000'
 for ((i = 0; i < many; i++)); do mkdir -p "$pods/many/$i"; done
 
-# begin NAME ARGUMENT...: a call in the background
+# begin NAME ARGUMENT...: calls in the background
 begin() {
-    busctl --timeout=600 call org.selvol1 /org/selvol1 org.selvol1.Manager "${@:2}" </dev/null >"$scratch/many-$1" 2>&1 &
-    calls+=($!)
+    begin_call "many-$1" "${@:2}"
+    calls+=("$caller_pid")
 }
-# end NAME: of all that have begun
+# end NAME: waits for all calls in the background
 end() {
     local pid bad=0
     for pid in "${calls[@]}"; do wait "$pid" || bad=$((bad + 1)); done
@@ -44,16 +43,15 @@ is 'nothing is mounted' "$(left_mounts)" ''
 
 # ---- one volume at as many targets -------------------------------------------------------------------------
 
-# What so many mounts of one volume, or as many unmounts, have to count; each is a name and the samples' beginning.
+# Each word has a short name and a sample of the metrics.
 samples=('mounted selvol_decisions_total{strategy="context-mount",reason="context-mount"}'
     'shared selvol_decisions_total{strategy="context-mount",reason="context-shared"}'
     'lost selvol_holders_lost_total' 'errors selvol_store_errors_total' 'holders selvol_holders' 'jobs selvol_jobs')
-# count: what each sample says
 count() {
     local sample
     for sample in "${samples[@]}"; do echo "${sample%% *} $(counter "${sample#* }")"; done
 }
-# counted TITLE WANTED: what has changed since the last time
+# counted TITLE WANTED: the samples have changed so since the last call
 counted() {
     local now
     now=$(count)

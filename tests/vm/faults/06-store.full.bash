@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
 # shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
-# The state: without room, damaged, and from before a reboot.
+# selvold's database has no room, is damaged, or is from before a reboot.
 
 T=$pods/store/v U=$pods/store/u
 state=/var/lib/selvol
@@ -9,15 +8,14 @@ mkdir -p "$T" "$U"
 mkfs.ext4 -q -F /dev/scratch0
 systemctl reset-failed selvold
 
-# no room: a small file system for the state, filled up
+# The database is on a small file system that becomes full.
 systemctl stop selvold
 mount -t tmpfs -o "size=400k,mode=700,uid=$(id -u selvol),gid=$(id -g selvol),rootcontext=system_u:object_r:selvold_var_lib_t:s0" small $state
-systemctl start selvold
-wait_for answers_calls
+bring_up start selvold
 mount_with s0:c1,c2 store /dev/scratch0 "$T"
 answers 'room for the state: mounted' "$file_type:s0:c1,c2" ''
 dd if=/dev/zero of=$state/filler bs=4k status=none 2>/dev/null
-# what the log of the database has room for already may still succeed
+# The first calls may still succeed, as long as the log of the database has room.
 n=0
 until ((++n > 60)) || ! mount_with s0:c1,c2 "store$n" none "$U" 'FSType s tmpfs'; do unmount_volume "store$n" "$U" || break; done
 is 'no room for the state: refused' "$error" StoreFailed
@@ -34,18 +32,16 @@ unmount_volume store "$T"
 is 'room again: unmounted' "$error$(field Unmounted)" true
 systemctl stop selvold
 umount $state
-systemctl start selvold
-wait_for answers_calls
+bring_up start selvold
 yes 'the state of before is not that of the small file system' is_unknown again
 
-# damaged
+# The database is damaged.
 mount_with s0:c1,c2 store /dev/scratch0 "$T" 'Holder s pod-A'
 mount_with s0:c1,c2 other none "$U" 'FSType s tmpfs'
 systemctl stop selvold
 rm -f $state/state.db-wal $state/state.db-shm
 dd if=/dev/urandom of=$state/state.db bs=4k count=4 conv=notrunc status=none
-systemctl start selvold
-wait_for answers_calls
+bring_up start selvold
 yes 'a damaged state: set aside, and a new one' is_unknown store
 journal_has 'a damaged state: in the journal' MESSAGE_ID=849b45bb109c402496f22ecaa39c5a8a
 is 'a damaged state: the old file is kept' "$(find $state -name 'state.db?*' ! -name '*-wal' ! -name '*-shm' | wc -l)" 1
@@ -59,7 +55,7 @@ refused 'a damaged state: but conflicts are seen in the mount table' ContextConf
 adopt_with s0:c1,c2 store "$T" 'Holder s pod-A'
 answers 'a damaged state: it can be adopted' "$file_type:s0:c1,c2" '' context-mount context-mount
 
-# other directories for targets
+# The configuration has other directories for targets.
 mount_with s0:c1,c2 other none "$U" 'FSType s tmpfs'
 printf '[Worker]\nTargetRoots=/srv\n' >/etc/selvol/selvol.conf.d/roots.conf
 systemctl reload selvold
@@ -69,7 +65,7 @@ is 'other roots: it can be unmounted' "$error$(field Unmounted)$(is_mounted "$U"
 rm /etc/selvol/selvol.conf.d/roots.conf
 systemctl reload selvold
 
-# a reboot: nothing is mounted, and the boot id is another
+# This looks like a reboot: nothing is mounted, and the boot id is another one.
 systemctl stop selvold
 umount "$T"
 tr 0-9 1-90 </proc/sys/kernel/random/boot_id >"$scratch/boot_id"
@@ -78,8 +74,7 @@ mkdir -p /run/systemd/system/selvold.service.d
 printf '[Service]\nBindReadOnlyPaths=%s/boot_id:/proc/sys/kernel/random/boot_id\n' "$scratch" \
     >/run/systemd/system/selvold.service.d/boot-id.conf
 systemctl daemon-reload
-systemctl start selvold
-wait_for answers_calls
+bring_up start selvold
 yes 'a reboot: nobody holds anything' has_no_holder store
 like 'a reboot: which is in the journal' "$(journalctl -q -b -o cat -u selvold | tail -n 20)" 'Released 1 holders from before the reboot'
 is 'a reboot: the taint stays' "$(property store Tainted)" true
@@ -88,6 +83,5 @@ answers 'a reboot: it can be mounted with another context' "$file_type:s0:c3,c4"
 unmount_volume store "$T"
 rm -r /run/systemd/system/selvold.service.d
 systemctl daemon-reload
-systemctl restart selvold
-wait_for answers_calls
+bring_up restart selvold
 clean store

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
 # shellcheck disable=SC2154 # of lib.bash
-# The methods that selvold takes, as it says itself, by each kind of caller with polkit as it is installed, with a rule, and without it:
-# "matrix" has the calls, which change nothing. Of "change" polkit asks for a password, "inspect" it allows, and "free" tells nothing
-# of the service. A polkit that denies, challenges, is silent or replaced, and all properties: bus /authorize/matrix
+# Each kind of caller calls all methods that selvold lists, with polkit as installed, with a rule, and without polkit.
+# "matrix" has the calls, which change nothing. polkit asks for a password for "change" and allows "inspect"; "free"
+# methods reveal nothing of the service. bus /authorize/matrix tests all properties, and a polkit that denies,
+# challenges, does not answer, or is replaced.
 
 T=$pods/matrix/v matrix=/usr/local/bin/matrix rows=/run/vm-matrix
 rule=/etc/polkit-1/rules.d/50-selvol-test.rules
-cp matrix $matrix     # where users may read
+cp matrix $matrix     # users can't read this directory
 mkdir -p "$T"
 mkfs.ext4 -q -F /dev/scratch0
 usermod -aG selvol bob
 mount_volume matrix /dev/scratch0 "$T" "$always" 'SELinuxLevel s s0:c1,c2'
-# The job is kept for ten minutes when it has ended: it can be waited for, and canceled, again and again.
+# selvold keeps an ended job for ten minutes, so callers can wait for it and cancel it any number of times.
 call Relabel 'ssa{sv}' matrix '' 0
 job=$(cut -d'"' -f2 <<<"$reply")
 object=$job interface=org.selvol1.Job call Wait ''
@@ -55,7 +55,7 @@ allows:polkit_allows:$all
 absent:polkit_is_absent:change unanswered, $free, inspect unanswered
 END
 
-# Only polkit's user may have its name.
+# Only polkit's user may own polkit's name on the bus.
 for user in root bob; do
     like "$user may not be polkit" "$(as $user busctl call org.freedesktop.DBus / org.freedesktop.DBus RequestName su \
         org.freedesktop.PolicyKit1 4 2>&1)" 'Access denied'

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
 # shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
-# The first mount for a group gives all files to it, as kubelet does; the next one doesn't look. With a context mount.
+# The first mount for a group gives all files to the group, as kubelet does, and the next mount skips the walk. Both are
+# context mounts.
 
 T=$pods/first/v source=/dev/scratch0
 mkdir -p "$T"
@@ -47,11 +47,13 @@ unlike 'nothing was looked at' "$reply" Entries
 is 'no entry is touched' "$(touched "$before" "$T")" ''
 unmount_volume first "$T"
 
-# the policies, as Kubernetes' own tests have them: unit /files/kubernetes; bus /ownership/always, /ownership/root-differs;
+# Other rings test these cases:
+# the policies, as in Kubernetes' own tests: unit /files/kubernetes; bus /ownership/always, /ownership/root-differs;
 # root /ownership/map-differs, /ownership/readers, /tree-owner/kinds; unit /files/root, /plan-ownership/plan/rwop
-# the gate, and the default: bus /ownership/gate, /ownership/default-policy; a driver that does it itself: unit /plan-ownership/plan/K6.10
+# the gate and the default: bus /ownership/gate, /ownership/default-policy
+# a driver that changes the group itself: unit /plan-ownership/plan/K6.10
 
-# who is not to be given to a group
+# selvol gives none of these volumes to the group.
 mount_group 1000 first $source "$T" 'ReadOnly b true'
 gives 'read-only' skipped complete
 unmount_volume first "$T"

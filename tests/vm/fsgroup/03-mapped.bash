@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
-# Another group for a volume whose files have one: the mount shows it, and no file is touched, on each file system.
+# The files have one group, and the next pod another. The mount shows the other group, and no file changes.
 
 T=$pods/mapped/v U=$pods/mapped/u
 mkdir -p "$T" "$U" "$U-2"
@@ -9,16 +8,13 @@ mkdir -p "$T" "$U" "$U-2"
 # a_change FILE_SYSTEM DEVICE
 a_change() {
     local fs=$1 source=$2 volume=mapped-$1 total before
-    mount $source /mnt
-    fill /mnt 40
-    umount /mnt
+    fill_disk $source 40
     mount_group 1000 $volume $source "$T"
     gives "$fs: the first group" walked unknown
     total=$(entries "$T")
     unmount_volume $volume "$T"
     before=$(on_disk $source times /mnt)
 
-    # no context, and nothing that changes labels
     mount_group 2000 $volume $source "$T"
     gives "$fs: the second group" mapped other-group
     known "$fs: what is known" 2000 1000 complete
@@ -30,7 +26,7 @@ a_change() {
     pod_uses "$fs: a process with the second group uses everything" 2000 "$T" second
     pod_sees_nothing "$fs: one with the first group does not" 1000 "$T"
     is "$fs: new files show the second group" "$(stat -c %g "$T"/second "$T"/second.d{,/file,/link} | sort | uniq -c | xargs)" '4 2000'
-    # the group on disk can't be taken for the other one
+    # A file with the first group on the mount has the second group on disk, so the groups are swapped.
     chgrp 1000 "$T/second.d/file"
     is "$fs: the groups are swapped" "$(stat -c %g "$T/second.d/file")" 1000
     chgrp 2000 "$T/second.d/file"
@@ -38,7 +34,7 @@ a_change() {
     unmount_volume $volume "$T"
     is "$fs: on the disk, new files have the first group too" "$(on_disk $source groups_of /mnt)" "$total 1000"
 
-    # the next pod, with a context mount besides
+    # The mount for the third group is a context mount, too.
     before=$(on_disk $source times /mnt)
     mount_with s0:c1,c2 $volume $source "$T" 'FSGroup u 3000'
     answers "$fs: the third group, with a context mount" "$file_type:s0:c1,c2" '' context-mount context-mount
@@ -46,7 +42,7 @@ a_change() {
     known "$fs: the third group: what is known" 3000 1000 complete
     is_labeled "$fs: the third group: the label" "$T" s0:c1,c2
     is "$fs: all show the third group, and the label" "$(groups_of "$T"), $(labels "$T")" "$total 3000, $total $file_type:s0:c1,c2"
-    # the root has the mark, which says tainted now
+    # selvol writes "tainted" into the mark, which is on the root.
     is "$fs: the third group: no entry is touched" "$(touched "$before" "$T" | grep -vx "$(inodes "$T")")" ''
     pod_uses "$fs: a process with the third group uses everything" 3000 "$T" third
     yes "$fs: what the second pod has made, too" as_pod 3000 "$T" 'cat second >/dev/null && echo more >>second && rm second.d/file'
@@ -55,7 +51,6 @@ a_change() {
     total=$(entries "$T")
     unmount_volume $volume "$T"
 
-    # and the first group again
     mount_group 1000 $volume $source "$T"
     gives "$fs: the first group again" skipped complete
     unlike "$fs: the first group again: not idmapped" "$(flags "$T")" ,idmapped,
@@ -64,14 +59,9 @@ a_change() {
     unmount_volume $volume "$T"
 }
 
-mkfs.ext4 -q -F /dev/scratch0
-mkfs.xfs -q -f /dev/scratch1
-mkfs.btrfs -q -f /dev/scratch2 >/dev/null 2>&1
-a_change ext4 /dev/scratch0
-a_change xfs /dev/scratch1
-a_change btrfs /dev/scratch2
+with_file_systems a_change ext4 xfs btrfs
 
-# Files that pods have made with a usual umask get the mode that lets groups write, and the group.
+# Pods with the usual umask make files that their group can't write. A walk gives them the mode and the group.
 mount_group 1000 mapped-xfs /dev/scratch1 "$T"
 as_pod 1000 "$T" 'umask 022; for n in 0 1 2 3 4 5 6 7 8 9; do echo word >mine$n; done'
 unmount_volume mapped-xfs "$T"
@@ -113,7 +103,7 @@ umount "$U-2"
 is 'two at once: nothing is mounted but these' "$(mount_table)" "$mounts"
 like 'two at once: what is known stays known' " $(mark "$T") " ' ownership=complete gid=1000 '
 unmount_volume mapped-ext4 "$T"
-# the mapped one alone, and then others beside it
+# Now only the mapped mount is left, and others come beside it.
 mount_with s0:c1,c2 mapped-ext4 /dev/scratch0 "$T" 'FSGroup u 2000' 'Holder s pod-C'
 gives 'beside a mapped mount: the same group' mapped other-group
 is 'beside a mapped mount: the same group: shown' "$(stat -c %g "$T/of-B")" 2000

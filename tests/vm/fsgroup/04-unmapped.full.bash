@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
 # shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
-# Where another group can't be shown, the files are given to it; and file systems that have one group for all files.
+# Where the mount can't show another group, selvol changes the group of the files. Some file systems have a single
+# group.
 
 T=$pods/unmapped/v U=$pods/unmapped/u
 mkdir -p "$T" "$U"
 
-# ext3 is a file system of its own that Linux maps no ids for
+# Linux has no idmapped mounts of ext3, which is a type of its own.
 mkfs.ext3 -q -F /dev/scratch0 32M
 mount_group 1000 ext3 /dev/scratch0 "$T"
 gives 'ext3: the first group' walked unknown
@@ -26,7 +26,7 @@ mount_group 2000 ext3 /dev/scratch0 "$T"
 gives 'ext3: the same again' skipped complete
 unmount_volume ext3 "$T"
 
-# The runtime is going to map it itself
+# With a user namespace the runtime makes an idmapped mount itself, so selvol must not.
 mkfs.ext4 -q -F /dev/scratch1 32M
 mount_group 1000 userns /dev/scratch1 "$T"
 as_pod 1000 "$T" 'mkdir d0 && echo word >d0/file'
@@ -45,7 +45,7 @@ mount_group 2000 userns /dev/scratch1 "$T" 'UserNamespace b true'
 gives 'a user namespace: the same again' skipped complete
 unmount_volume userns "$T"
 
-# tmpfs: Linux maps its ids since 6.3
+# Linux has idmapped mounts of tmpfs since 6.3.
 mount_volume memory none "$T" 'FSType s tmpfs' 'MountOptions as 1 size=1m' 'FSGroup u 1000'
 gives 'tmpfs: the first group' walked unknown
 yes 'tmpfs: a process with it writes' as_pod 1000 "$T" 'mkdir d0 && echo word >d0/file'

@@ -1,17 +1,13 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
 # shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
-# Labels and group in one walk, what can't be changed, and what was not finished.
+# One walk changes labels and group. Some entries can't be changed, and the next walk finishes.
 
 T=$pods/both/v source=/dev/scratch0
 mkdir -p "$T"
 mkfs.ext4 -q -F $source
-mount $source /mnt
-fill /mnt 40
-total=$(entries /mnt)
-umount /mnt
+fill_disk $source 40
 
-# both NAME RELABEL OWNERSHIP: the last mount's results, with their reasons
+# both NAME RELABEL OWNERSHIP: the last mount did this with labels and group, for these reasons
 both() { is "$1" "${error:-$(field Relabel) $(field RelabelReason), $(field Ownership) $(field OwnershipReason)}" "$2, $3"; }
 
 mount_service s0:c1,c2 both $source "$T" 'FSGroup u 1000'
@@ -38,7 +34,7 @@ both 'another group' 'skipped complete' 'mapped other-group'
 is 'another group: no entry is touched' "$(touched "$before" "$T")" ''
 is 'another group: both are right' "$(groups_of "$T"), $(labels "$T")" "$total 2000, $total $file_type:s0:c3"
 unmount_volume both "$T"
-# a walk through a mapped mount would write the wrong groups
+# A walk through the mapped mount would write the wrong groups.
 mount_service s0:c4 both $source "$T" 'FSGroup u 2000'
 both 'another label and another group' 'walked other-context' 'mapped other-group'
 is 'another label and another group: both are right' "$(groups_of "$T"), $(labels "$T")" "$total 2000, $total $file_type:s0:c4"

@@ -1,17 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
 # shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
-# ApplyOwnership, VerifyLabel, adoption; and what the journal, the history and the metrics say in the end.
+# ApplyOwnership, VerifyLabel and AdoptVolume for a group, and then the records in journal, history and metrics.
 
 T=$pods/live/v U=$pods/live/u source=/dev/scratch0
 mkdir -p "$T" "$U"
 mkfs.ext4 -q -F $source
-mount $source /mnt
-fill /mnt 40
-total=$(entries /mnt)
-umount /mnt
+fill_disk $source 40
 
-# held by nobody
 mount_volume live $source "$T"
 unmount_volume live "$T"
 apply live 1000
@@ -23,10 +18,10 @@ apply live 2000
 applied 'another group: not mapped, but on the disk' requested
 is 'another group: the job says so' "$(field FSGroup) $(field DiskGroup)" '2000 2000'
 is 'another group: on the disk' "$(on_disk $source groups_of /mnt)" "$total 2000"
-# again, who relies on a group, a volume that nobody knows: bus /ownership/apply, /ownership/apply-conflict; forced:
-# root /ownership/readers; a stranger: faults/08-matrix.bash; of selvolctl: bus /ctl/mount/mapped, /ctl/show/groups-json
+# Other tests have these cases: a second call, a holder that relies on a group, an unknown volume: bus /ownership/apply,
+# /ownership/apply-conflict; forced: root /ownership/readers; a stranger: faults/08-matrix.bash; selvolctl:
+# bus /ctl/mount/mapped, /ctl/show/groups-json
 
-# while it is used
 mount_service s0:c1 live $source "$T" 'Holder s pod-A'
 apply live 3000
 applied 'mounted, and nobody relies on a group' requested
@@ -36,7 +31,7 @@ unmount_volume live "$T"
 
 # ---- interrupted -------------------------------------------------------------------------------------------
 
-# interrupted NAME: what is known, and the next mount
+# interrupted NAME: the volume is partial, and the next mount finishes
 interrupted() {
     soon "$1: nobody walks any more" nobody_walks
     wait_for answers_calls
@@ -63,8 +58,7 @@ interrupted 'canceled'
 mount_group 6000 live $source "$T"
 gives 'services restart: a mapped mount' mapped other-group
 holders=$(property live Holders)
-systemctl restart selvold selvol-worker
-wait_for answers_calls
+bring_up restart selvold selvol-worker
 is 'services restart: the holders stay' "$(property live Holders)" "$holders"
 mount_group 7000 live $source "$U"
 gives 'services restart: another group beside it' mapped other-group
@@ -91,8 +85,8 @@ gives 'what was found is remembered' walked unknown
 is 'what was found is remembered: labels are still known' "$(field Relabel)" skipped
 all_owned 'and mended' "$T" 3000
 unmount_volume live "$T"
-# most are not: root /verify/group; what is known then: bus /ownership/verify
-# through a mapped mount
+# most files with another group: root /verify/group; the record afterwards: bus /ownership/verify
+# The next mount is a mapped one.
 mount_service s0:c1 live $source "$T" 'FSGroup u 5000'
 gives 'a mapped mount' mapped other-group
 verify 'Depth s full'
@@ -118,7 +112,7 @@ gives 'adopted: has another group' walked mounted
 all_owned 'adopted: has it now' "$T" 6000
 unmount_volume live "$T"
 
-# ---- what is told ------------------------------------------------------------------------------------------
+# ---- journal, history and metrics --------------------------------------------------------------------------
 
 mount_group 6000 live $source "$T" && unmount_volume live "$T"
 mount_group 8000 live $source "$T" && unmount_volume live "$T"

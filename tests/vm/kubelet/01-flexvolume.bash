@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
 # shellcheck disable=SC2154 # of lib.bash and node.bash
-# Kubelet and containerd, with the FlexVolume driver as it is installed: pods share a volume, wait for it, and get it for another
-# group; kubelet and selvold are restarted, and so is the node.
+# Kubelet and containerd use the installed FlexVolume driver. Pods share a volume, wait for it, and get it for another
+# group. Kubelet, selvold and the node are restarted.
 
 # shellcheck source-path=SCRIPTDIR source=node.bash
 . ./node.bash
 
-# What a node keeps over a restart: what kubelet and selvold know.
+# The directories of kubelet and selvold are on scratch disks, which stay when the node restarts.
 ((SELVOL_GUEST_BOOT > 1)) || { mkfs.ext4 -q -F /dev/scratch2; mkfs.ext4 -q -F /dev/scratch3; }
 systemctl stop selvold
 mount -o "rootcontext=$(label_of /var/lib/selvol)" /dev/scratch3 /var/lib/selvol

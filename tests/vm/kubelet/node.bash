@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A node of Kubernetes without an API server: kubelet takes its pods from a directory and starts their containers with containerd, and
-# what it would tell the server is in its log. tree/ beside this file is what build-kubelet has built. Sourced.
-# shellcheck shell=bash
+# A node of Kubernetes without an API server. Kubelet reads pods from a directory, starts their containers with
+# containerd, and writes events into its log. build-kubelet has built tree/. The test file sources this file.
 # shellcheck disable=SC2034,SC2154 # of lib.bash
 manifests=/var/lib/kubelet/manifests
-patience=300 # of wait_for: pods take their time
+patience=300 # wait_for waits so many seconds, because pods start slowly
 
 start_node() {
     local file files
@@ -12,21 +11,21 @@ start_node() {
     for file in "${files[@]}"; do cp -l --remove-destination "tree/$file" "/$file" || return; done
     restorecon -F "${files[@]/#//}"
 
-    # kubelet insists on an address
+    # Kubelet does not start without an address.
     modprobe dummy && ip link add node type dummy && ip addr add 192.0.2.1/24 dev node && ip link set node up &&
         ip route add default via 192.0.2.2 || return
     start_containerd && import_image && start_kubelet
 }
 
-# What containers run from has a label that it may be run with. Debian's policy would have it container_ro_file_t, with which containers
-# can run everything but their first process.
+# Debian's policy labels the snapshots container_ro_file_t, with which a container can't execute its first process, so
+# this sets another label.
 start_containerd() {
     local snapshots=/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs/snapshots
     mkdir -p /etc/containerd /run/containerd $snapshots
     restorecon -RF /etc/containerd /run/containerd /var/lib/containerd
     chcon -t container_file_t $snapshots
-    # Debian's policy has a domain for runc, but none for what starts it, and that one may not set up such a container. Both run as
-    # an administrator does.
+    # Debian's policy has a domain for runc and none for containerd, and runc's domain may not set up such a
+    # container. With this label both stay in the domain of the shell.
     chcon -t bin_t "$(type -P runc)"
     cat >/etc/containerd/config.toml <<'CONFIG'
 version = 2
@@ -41,7 +40,7 @@ CONFIG
     wait_for ctr version
 }
 
-# One for the containers and for what keeps a pod's namespaces, as docker would save it.
+# The image is for the containers and for the sandbox of a pod, in the format of "docker save".
 import_image() {
     local root=$scratch/image applet digest
     mkdir -p "$root"/{bin,dev,etc,proc,sys,tmp,data}
@@ -57,7 +56,7 @@ import_image() {
     rm -r "$root" "$scratch"/{image.tar,layer.tar,config.json,manifest.json}
 }
 
-# Cgroups of its own for pods, and space for images, are not what is tested.
+# The configuration turns off cgroups for pods and the limits for images, which need more than this node has.
 start_kubelet() {
     mkdir -p $manifests
     cat >/etc/kubelet.yaml <<CONFIG
@@ -85,8 +84,8 @@ CONFIG
 kubelet_answers() { [[ $(kubelet_pods | jq -r .kind) == PodList ]]; }
 kubelet_pods() { busybox wget -q -O - http://127.0.0.1:10255/pods; }
 
-# start_pod NAME USER GROUP LEVEL [VOLUME DEVICE]: it writes down whom it finds on the volume, then itself. Kubelet doesn't read files
-# whose names begin with a dot.
+# start_pod NAME USER GROUP LEVEL [VOLUME DEVICE]: the pod copies the names of earlier pods from the volume, then adds
+# its own. Kubelet ignores files whose names begin with a dot, so mv makes the finished file visible.
 start_pod() {
     local name=$1 user=$2 group=$3 level=$4 options="volume: ${5:-pvc-1}, device: ${6:-/dev/scratch0}"
     [[ -z $level ]] || options+=", level: \"$level\""
@@ -113,17 +112,17 @@ POD
 }
 stop_pod() { rm "$manifests/$1.yaml"; }
 
-# A static pod's name ends in that of the node.
+# Kubelet adds the node's name to the name of a static pod.
 pod_status() { kubelet_pods | jq -r --arg name "$1-node" '.items[]? | select(.metadata.name == $name) | .status | '"$2"; }
 pod_runs() { [[ $(pod_status "$1" '.phase + " " + (.containerStatuses[0].ready | tostring)') == 'Running true' ]]; }
 pod_container() { pod_status "$1" '.containerStatuses[0].containerID'; }
 pod_directory() { selvolctl show pvc-1 --json | jq -r --arg holder "default/$1-node" '.[0].Holders[] | select(.Holder == $holder) | .Target'; }
 
-# pod_events NAME: as an operator finds them
+# pod_events NAME: prints the events from kubelet's log
 pod_events() { journalctl -q -b -o cat -u kubelet | grep 'Event occurred' | grep "object=\"default/$1-node\""; }
 pod_has_event() { pod_events "$1" | grep -F "$2"; }
 
-# node_log: why it doesn't work
+# node_log: prints denials and logs after a failure
 node_log() {
     journalctl -q -b -o cat _TRANSPORT=audit | grep 'avc: .*denied' | tail -n 10
     grep -v level=info /run/containerd.log | tail -n 10

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
 # shellcheck disable=SC2154,SC2016 # of lib.bash and line.bash; for eval
-# mount(8) with the types selvol and selvol.TYPE: by hand, from fstab, from units.
+# mount(8) with the types selvol and selvol.TYPE, typed by hand, from fstab and from units.
 
 ((SELVOL_GUEST_BOOT == 1)) || return 0
 
@@ -12,10 +11,7 @@ uuid=$(blkid -s UUID -o value /dev/scratch0)
 mount_says() { said=$(mount "$@" 2>&1); }
 has_holder() { [[ $(property "$1" Holders) == *"\"Holder\" s \"$2\""* ]]; }
 
-# As after an update.
-restarted() { systemctl restart selvold && wait_for answers_calls; }
-
-# released NAME VOLUME: after somebody has unmounted it
+# released NAME VOLUME
 released() {
     soon "$1: the holder is released" has_no_holder "$2"
 }
@@ -75,7 +71,7 @@ is 'relabeled: the label' "$(label_of "$D")" "$file_type:s0:c1,c2"
 umount "$D"
 released 'relabeled' db
 
-# ---- who is in the way; the domain of who waits for that
+# ---- conflicts
 
 domain_of_helper() { ps -eo label,comm | sed -n 's/^[^:]*:[^:]*:\([^:]*\):.* mount\.selvol$/\1/p'; }
 mount_with s0:c3,c4 db /dev/scratch0 "$pods/a/v" 'Holder s pod-A'
@@ -100,7 +96,7 @@ yes 'fstab: systemctl start' systemctl start "$unit"
 is_labeled 'fstab: the label' "$D" s0:c1,c2
 yes 'fstab: the holder' has_holder db "mount:$D"
 mount_id=$(findmnt -no ID "$D")
-yes 'selvold is restarted' restarted
+yes 'selvold is restarted' bring_up restart selvold
 is 'selvold is restarted: the same mount' "$(findmnt -no ID "$D")" "$mount_id"
 is 'selvold is restarted: the unit' "$(systemctl is-active "$unit")" active
 yes 'fstab: systemctl stop' systemctl stop "$unit"
@@ -117,7 +113,7 @@ no 'fstab: a conflict' systemctl start "$unit"
 soon 'fstab: a conflict: systemctl status names the holder' eval '[[ $(systemctl status "$unit") == *"held by pod-A at "* ]]'
 like 'fstab: a conflict: the result' "$(systemctl show -P Result -P ExecMount "$unit")" exit-code status=32
 unmount_volume db "$pods/a/v"
-# Its job keeps its place for as long, in case the caller comes back for the answer.
+# wait= is short here, because the job of an ended helper stays in line for that time, in case the caller returns.
 echo "UUID=$uuid $D selvol $options,wait=30s,$at_boot 0 0" >/etc/fstab
 systemctl daemon-reload
 mount_with s0:c3,c4 db /dev/scratch0 "$pods/a/v" 'Holder s pod-A'
@@ -129,14 +125,14 @@ unmount_volume db "$pods/a/v"
 soon 'systemd: ended while it waits: nothing is mounted later' has_no_holder db
 no 'systemd: ended: not mounted' is_mounted "$D"
 
-# mount(8) is setuid, and gives that up before the helper.
+# mount(8) is setuid, and drops its rights before it runs the helper.
 echo "UUID=$uuid $D selvol $options,user,$at_boot 0 0" >/etc/fstab
 said=$(setpriv --reuid alice --regid alice --init-groups mount "$D" 2>&1)
 is 'a user: status' $? 32
 like 'a user: is told who may' "$said" 'only root and members of the group selvol'
 no 'a user: nothing is mounted' is_mounted "$D"
 
-# selvol-worker can't pass the automount while systemd waits for the mount, and gives up; the helper knows that, and says so.
+# selvol-worker can't pass the automount while systemd waits for the mount, so the mount fails, and the helper says why.
 echo "UUID=$uuid $volumes/on-demand selvol $options,x-systemd.automount,$at_boot 0 0" >>/etc/fstab
 systemctl daemon-reload
 systemctl start "$(systemd-escape --path --suffix=automount "$volumes/on-demand")"
@@ -157,13 +153,12 @@ Where=$volumes/unit
 Type=selvol
 Options=$options,nofail
 EOF
-# What needs the volume has it mounted.
 printf '[Unit]\nRequiresMountsFor=%s\n[Service]\nExecStart=sleep 1000\n' "$volumes/unit" >/etc/systemd/system/needs-volume.service
 systemctl daemon-reload
 yes 'unit: what needs it is started' systemctl start needs-volume
 is_labeled 'unit: the label' "$volumes/unit" s0:c1,c2
 needing=$(main_pid needs-volume) mount_id=$(findmnt -no ID "$volumes/unit")
-yes 'unit: selvold is restarted' restarted
+yes 'unit: selvold is restarted' bring_up restart selvold
 is 'unit: what needs it goes on' "$(main_pid needs-volume)" "$needing"
 is 'unit: the same mount' "$(findmnt -no ID "$volumes/unit")" "$mount_id"
 yes 'unit: stop' systemctl stop "$(unit_of "$volumes/unit")"

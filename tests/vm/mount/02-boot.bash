@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
 # shellcheck disable=SC2154 # of lib.bash and line.bash
-# The machine boots with the line of mount.selvol(8) in fstab. Another line doesn't wait for selvold: it fails, and nothing else does.
+# The machine boots with the line of mount.selvol(8) in fstab. Another line, which does not wait for selvold, fails, and
+# nothing else fails.
 
 ((SELVOL_GUEST_BOOT == 1)) && boot_with_line
 ((SELVOL_GUEST_BOOT == 2)) || return 0

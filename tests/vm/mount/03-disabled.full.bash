@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
 # shellcheck disable=SC2154 # of lib.bash and line.bash
-# The machine boots with the line of mount.selvol(8) in fstab where selvold is not enabled, and where it may not run.
+# The machine boots with the line of mount.selvol(8) in fstab while selvold is disabled, and then while it is masked.
 
 case $(systemctl is-enabled selvold) in
     enabled)

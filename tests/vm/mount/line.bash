@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # the variables are for the tests; of lib.bash
-# The line of mount.selvol(8), and what systemd makes of it.
+# The line of mount.selvol(8) for fstab, and its unit. suite.sh sources this file.
 
 volumes=/var/lib/selvol-volumes D=$volumes/db
 options='volume=db,level="s0:c1,c2"'
 at_boot=nofail,x-systemd.requires=selvol.target
 unit_of() { systemd-escape --path --suffix=mount "$1"; }
 
-# boot_with_line: the machine boots with it, and with another one that doesn't wait for selvold. A busy one finds its disks late.
+# boot_with_line: the machine boots with this line, and with another line that does not wait for selvold. The timeout is
+# long because a busy machine finds its disks late.
 boot_with_line() {
     mkdir -p "$D" "$volumes/early" /etc/systemd/system/selvol-guest.target.d
     mkfs.ext4 -q -F /dev/scratch0

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
 # shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
-# Permissive: everything is as if it were enforced, but for the mode in the answers.
+# SELinux is permissive: selvol does the same as with enforcing, and only the mode in its answers differs.
 
 T=$pods/permissive/v U=$pods/permissive/u
 mkdir -p "$T" "$U"
@@ -22,7 +21,6 @@ mount_with s0:c1,c2 permissive /dev/scratch0 "$T"
 is 'the mode changes while we run' "$error$(selinux_mode)" enforcing
 unmount_volume permissive "$T"
 setenforce 0
-# Within a second; a busy machine takes longer under emulation.
 mode_is() { [[ $(selinux_mode) == "$1" ]]; }
 soon 'the mode changes while nothing is mounted' mode_is permissive
 clean permissive

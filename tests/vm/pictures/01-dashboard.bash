@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
 # shellcheck disable=SC2154,SC2086,SC2016,SC2034 # of lib.bash; words; for eval
-# Some minutes of a node, as Prometheus has seen them: everything that the panels of the dashboard ask for happens once. What each
-# panel is answered is in $RESULTS/dashboard.json; tools/pictures draws it.
+# In some minutes of a node everything happens once that the panels of the dashboard show. Prometheus' answers to the
+# panels go to $RESULTS/dashboard.json, from which tools/pictures draws the picture.
 
 dashboard=/usr/share/selvol/monitoring/selvol-dashboard.json
 every=5 # seconds, as often as selvold writes its metrics
 disk='Driver s disk.csi.example.com' share='Driver s share.csi.example.com'
 
-# scene TEXT SECONDS: what comes next, after a rest in which what went before reaches Prometheus
+# scene TEXT SECONDS: waits until Prometheus has the values of the last scene, then announces the next
 scene() {
     sleep "$2"
     echo "# $((EPOCHSECONDS - begun)) s: $1"
@@ -28,12 +27,12 @@ YML
 }
 is_scraped() { fetch 9090 '/api/v1/query?query=up' | jq -e '.data.result[0].value[1] == "1"'; }
 
-# ---- what the panels are answered --------------------------------------------------------------------------
+# ---- answers to the panels ---------------------------------------------------------------------------------
 
-# answer EXPRESSION: series with their labels and a value for each step, or null; asked for as Grafana does
+# answer EXPRESSION: prints series with labels and a value (or null) for each step, as Grafana would request them
 answer() {
     local expression=${1//\$instance/.*} query
-    # what Grafana has for it: four scrapes
+    # Grafana replaces this variable by the time of four scrapes.
     expression=${expression//\$__rate_interval/$((every * 4))s}
     query=$(jq -rn --arg expression "$expression" '$expression | @uri')
     fetch 9090 "/api/v1/query_range?query=$query&start=$begun&end=$ended&step=$every" |
@@ -42,12 +41,12 @@ answer() {
             {labels: (.metric | del(.__name__, .job)), values: [range($first; $last + 1; $step) | $at[tostring]]}]'
 }
 
-# Each query of each panel with what it was answered, a line for each
+# collect: prints each query of each panel with its answer, one in a line
 collect() {
     local id title expression legend
     jq -r '.panels[] | select(.type != "row") | . as $p | .targets[] | [$p.id, $p.title, .expr, .legendFormat] | @tsv' $dashboard |
         while IFS=$'\t' read -r id title expression legend; do
-            # @tsv doubles backslashes, of which no expression has any
+            # @tsv doubles backslashes, and no expression has one.
             jq -cn --argjson id "$id" --arg title "$title" --arg expr "$expression" --arg legend "$legend" \
                 --argjson series "$(answer "$expression")" '{$id, $title, $expr, $legend, $series}'
         done
@@ -60,9 +59,7 @@ target() { echo "$pods/dashboard/$1"; }
 usermod -aG selvol bob
 for device in /dev/scratch{0..2}; do
     mkfs.ext4 -q -F $device
-    mount $device /mnt
-    fill /mnt 900
-    umount /mnt
+    fill_disk $device 900
 done
 wait_for answers_calls
 start_prometheus

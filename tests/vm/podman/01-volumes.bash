@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
 # shellcheck disable=SC2154,SC2016 # of lib.bash; for eval
-# Named volumes of podman that selvold mounts, from their creation to their end. What is typed is in selvol-volume-plugin(8).
+# podman creates, uses and removes named volumes that selvold mounts. The commands are those of selvol-volume-plugin(8).
 
 ((SELVOL_GUEST_BOOT == 1)) || return 0
 # shellcheck source-path=SCRIPTDIR source=volumes.bash
@@ -10,7 +9,6 @@
 is 'off by default' "$(systemctl is-enabled selvol-volume-plugin.socket)" disabled
 set_up_volumes
 
-# It is created, and refused, in words.
 like 'create: without a source' "$(create bad --opt level=$level)" 'Pass --opt source=SOURCE'
 like 'create: without a level' "$(create bad --opt source=/dev/scratch0)" 'Pass --opt level=LEVEL'
 like 'create: a mistake in the level' "$(create bad --opt source=/dev/scratch0 --opt level=c1)" "creating volume \"bad\" in plugin selvol" 'c1'
@@ -21,7 +19,6 @@ is 'inspect: not mounted' "$(inspect db Mountpoint)" ''
 is 'its domain' "$(ps -o label= -p "$(plugin_pid)" | cut -d: -f3)" selvol_volume_plugin_t
 is 'the socket' "$(stat -c '%U %a' /run/selvol/volume-plugin.sock)" 'root 600'
 
-# Containers that share it.
 start one 'echo word >/data/one; sleep 1000' -v db:/data >/dev/null
 soon 'one: runs' is_in_volume one
 is_labeled 'one: the label' "$T" $level
@@ -32,7 +29,7 @@ is 'two: one holder' "$(property db Holders | cut -d' ' -f1)" 1
 container_may_not 'three: another level' s0:c1,c2 'cat /data/one' db:/data
 yes 'still mounted for the first one' is_held db "$T"
 
-# Each process dies, and comes back.
+# systemd starts each killed process again.
 pid=$(plugin_pid)
 dies selvol-volume-plugin
 container_says 'the plugin was killed: four' $level 'cat /data/one' word db:/data
@@ -45,7 +42,7 @@ isnt_old() { [[ $(plugin_pid) != "$pid" && $(plugin_pid) != 0 ]]; }
 yes 'the plugin is another process' isnt_old
 yes 'no holder' has_no_holder db
 
-# :Z and :U. podman 5 takes no notice of labels that it can't write.
+# podman 4 fails with :Z, and podman 5 ignores that it can't write labels.
 if [[ $(podman --version) == *' 4.'* ]]; then
     in_container $level true db:/data:Z
     like ':Z' "$output" "setxattr $T" 'operation not supported'
@@ -55,7 +52,7 @@ else
 fi
 container_says ':U' $level 'cat /data/one' word db:/data:U
 
-# Somebody else has it with another label.
+# Another holder has the volume with another label.
 mkdir -p "$pods/a/v"
 mount_with s0:c3,c4 db /dev/scratch0 "$pods/a/v" 'Holder s pod-A'
 in_container $level true db:/data
@@ -63,19 +60,19 @@ like 'in use: refused' "$output" "in use with context $file_type:s0:c3,c4, held 
 unmount_volume db "$pods/a/v"
 container_says 'no more in use' $level 'cat /data/one' word db:/data
 
-# What is in the image is copied into an empty volume.
+# podman copies the files of the image into an empty volume.
 create up --opt source=/dev/scratch1 --opt level=$level >/dev/null
 in_container $level 'ls /bin | wc -l'
 wanted=$output
 in_container $level '/up/busybox ls /up | wc -l' up:/bin up:/up
 yes 'copied up' test "$output" -gt 1 -a "$output" -eq "$wanted"
 
-# A relabel that takes longer than the plugin waits.
+# The relabel takes longer than the plugin waits.
 mount /dev/scratch2 /mnt && fill /mnt 600 && umount /mnt
 create slow --opt source=/dev/scratch2 --opt level=$level --opt policy=Always --opt max-entries-per-second=60 >/dev/null
 plugin_waits ''
 in_container $level true slow:/data
-# how many of its files are done: bus /volume-plugin/relabel
+# the progress in the message: bus /volume-plugin/relabel
 like 'relabel: told' "$output" 'Volume slow is not mounted yet' "see 'selvolctl jobs'"
 plugin_waits 290s
 soon 'relabel: goes on' is_mounted $targets/slow

@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
 # shellcheck disable=SC2154,SC2016 # of lib.bash; for eval
 # The machine is rebooted while a container uses a volume.
 
@@ -17,7 +16,7 @@ if ((SELVOL_GUEST_BOOT == 1)); then
 fi
 
 is 'rebooted: nothing is mounted' "$(left_mounts)" ''
-# selvold is still starting, perhaps for longer than podman waits.
+# selvold may still be starting, for longer than podman waits.
 soon 'rebooted: ls' eval '[[ $(podman volume ls -q | sort | xargs) == "db slow up" ]]'
 podman start one >/dev/null 2>&1
 soon 'rebooted: mounted' is_held db "$T"

@@ -1,23 +1,21 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
 # shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
-# The power fails while one volume is relabeled, and at the moment when it was said of another that it is done. Then the
-# machine boots: first as another node, which has the same disks, and then as itself, with the state that it had.
+# The power fails while selvol relabels one volume, and just after it has reported another one as done. Then the machine
+# boots, first as another node with the same disks, and then as itself with its old database.
 
 T=$pods/power/v state=/var/lib/selvol
 mkdir -p "$T" "$pods/right/v"
 
-# The state is on a disk that stays.
+# use_state: puts selvold's database on a scratch disk, which stays
 use_state() {
     systemctl stop selvold
     mount -o "rootcontext=$(label_of $state)" /dev/scratch3 $state
     chown selvol: $state
     chmod 700 $state
-    systemctl start selvold
-    wait_for answers_calls
+    bring_up start selvold
 }
 
-# The walk over one is slow. That over the other comes to its end.
+# relabel_both: the walk over "half" is slow, and that over "whole" ends
 relabel_both() {
     relabel half "$file_type:s0:c1,c2" 'MaxEntriesPerSecond t 10'
     wait_for job_has EntriesChanged 50
@@ -34,14 +32,12 @@ if ((SELVOL_GUEST_BOOT == 1)); then
     for volume in half whole; do
         device=/dev/scratch0
         [[ $volume == half ]] || device=/dev/scratch1
-        mount $device /mnt
-        fill /mnt 600
-        umount /mnt
+        fill_disk $device 600
         mount_service s0:c10 $volume $device "$T"
         is_walked "$volume: before" unknown
         unmount_volume $volume "$T"
     done
-    # All is right, and it is in use when the power fails.
+    # This volume has right labels, and a pod uses it when the power fails.
     mkfs.ext4 -q -F /dev/scratch2
     mount_service s0:c5 right /dev/scratch2 "$T"
     unmount_volume right "$T"
@@ -86,5 +82,4 @@ unmount_volume half "$T"
 clean power
 systemctl stop selvold
 umount $state
-systemctl start selvold
-wait_for answers_calls
+bring_up start selvold

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
 # shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
-# podman starts with a volume that is mounted with a context, without Z.
+# podman uses a volume with a context mount, without Z.
 
 T=$pods/containers/v
 mkdir -p "$T"

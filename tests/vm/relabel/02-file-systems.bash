@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
 # shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
-# A volume's life on ext4, and volumes that can't be relabeled. xfs and btrfs are in 02-others.full.bash.
+# The service relabels a volume on ext4, and volumes that it can't relabel. 02-others.full.bash has xfs and btrfs.
 
 # shellcheck source-path=SCRIPTDIR source=life.bash
 . ./life.bash
 
-mkfs.ext4 -q -F /dev/scratch0
-a_life ext4 /dev/scratch0
+with_file_systems a_life ext4
 
-# An image, and a directory of a volume that keeps no labels
 truncate -s 40M /var/lib/selvol-images/image
 mkfs.ext4 -q -F /var/lib/selvol-images/image
 mount_service s0:c1,c2 walk-image /var/lib/selvol-images/image "$T"
@@ -26,7 +23,7 @@ mount_service s0:c7 walk-ext4 /dev/scratch0 "$T" 'ReadOnly b true'
 answers 'read-only: it can not be relabeled' '' '' none read-only
 unmount_volume walk-ext4 "$T"
 
-# One entry can't be labeled: the volume is not mounted, the root keeps its label, and the next try finishes.
+# Two entries can't be labeled. The volume is not mounted, the root keeps its label, and the next mount finishes.
 mount /dev/scratch0 /mnt
 chattr +i /mnt/d0/f3
 chattr +a /mnt/d1
@@ -48,7 +45,7 @@ is 'immutable no more: all are looked at' "$(field EntriesDone) $(field EntriesC
 all_labeled 'immutable no more: all have the label' "$T" "$file_type:s0:c8"
 unmount_volume walk-ext4 "$T"
 
-# The policy keeps the system's secrets from the worker, and with them what looks like one.
+# The policy denies the worker files with the label of /etc/shadow, also on a volume.
 mount /dev/scratch0 /mnt
 chcon --reference=/etc/shadow /mnt/d0/f3
 mv /mnt/d0/f3 /mnt/d0/to-be-denied

@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
 # shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
-# A volume's mark is the truth wherever it goes: nodes are states of selvold's. What a volume carries is hostile until checked.
+# A volume moves between nodes with its mark; each node here is a database of selvold's. selvold trusts no mark that it
+# can't check.
 
 T=$pods/moved/v state=/var/lib/selvol nodes=/root/nodes node=first
 mkdir -p "$T"
 
-# go_to NODE: a new one knows nothing
+# go_to NODE: exchanges the database; a new node has none
 go_to() {
     systemctl stop selvold
     mkdir -p $nodes/$node $nodes/$1
     find $state -name 'state.db*' -exec mv -t $nodes/$node {} +
     find $nodes/$1 -name 'state.db*' -exec mv -t $state {} +
     node=$1
-    systemctl start selvold
-    wait_for answers_calls
+    bring_up start selvold
 }
 # next_try NAME REASON OPTION...: mounts, looks, unmounts
 next_try() {
@@ -22,17 +21,15 @@ next_try() {
     is "$1" "${error:-$(field Relabel) $(field RelabelReason)}" "$2"
     unmount_volume $volume "$T"
 }
-# comes_from_elsewhere NAME OPTION...: only ext4 has in its mark what tells that nobody else had it
+# comes_from_elsewhere NAME OPTION...: only a mark on ext4 has a fingerprint, which tells that nobody else had the
+# volume
 comes_from_elsewhere() {
     if [[ $fs == ext4 ]]; then next_try "$1" 'skipped complete' "${@:2}"; else next_try "$1" 'walked mounted-elsewhere' "${@:2}"; fi
 }
 # a_journey FILE_SYSTEM DEVICE
 a_journey() {
     local fs=$1 source=$2 volume=moved-$1 before total
-    mount $source /mnt
-    fill /mnt 40
-    total=$(entries /mnt)
-    umount /mnt
+    fill_disk $source 40
     next_try "$fs: first node" 'walked unknown'
     before=$(on_disk $source times /mnt)
 
@@ -55,7 +52,7 @@ a_journey() {
     go_to third-$fs
     comes_from_elsewhere "$fs: third node: likewise"
 
-    # interrupted on one node, finished on another
+    # The relabel is interrupted on one node and finished on another.
     relabel $volume "$file_type:s0:c3" 'MaxEntriesPerSecond t 10'
     wait_for job_has EntriesChanged 10 || echo "# $job: $(job_property EntriesChanged)"
     job_call Cancel ''
@@ -73,14 +70,9 @@ a_journey() {
     unmount_volume $volume "$T"
 }
 
-mkfs.ext4 -q -F /dev/scratch0
-mkfs.xfs -q -f /dev/scratch1
-mkfs.btrfs -q -f /dev/scratch2 >/dev/null 2>&1
-a_journey ext4 /dev/scratch0
-a_journey xfs /dev/scratch1
-a_journey btrfs /dev/scratch2
+with_file_systems a_journey ext4 xfs btrfs
 
-# ---- what the mark may say ---------------------------------------------------------------------------------
+# ---- contents of the mark ----------------------------------------------------------------------------------
 
 volume=moved-ext4 source=/dev/scratch0
 text() { # STATE TAINTED CONTEXT
@@ -88,7 +80,7 @@ text() { # STATE TAINTED CONTEXT
 }
 good=$file_type:s0:c1,c2
 
-# says NAME MARK RESULT: the volume carries this, an @ being where it is and who mounted it last; and the next mount's result
+# says NAME MARK RESULT: writes the mark, with inode and fingerprint for @, and the next mount has this result
 says() {
     mount $source /mnt
     if [[ -n $2 ]]; then put_mark /mnt "${2//@/inode=2 fingerprint=$(fingerprint $source)}"; else setfattr -x trusted.selvol /mnt; fi
@@ -116,7 +108,7 @@ hostile 'complete without a context' "\"$(text complete no '')\""
 hostile 'long' "\"$(text complete no "$(printf '%3000s' '' | tr ' ' x)")\""
 unlike 'nothing of that is shown as it is' "$(journalctl -q -a -o cat -u selvold -u selvol-worker SELVOL_VOLUME=$volume)" $'\e'
 
-# Those that make sense
+# These marks are valid.
 next_try 'the next one is good again' 'skipped complete'
 says 'lost' '' 'walked unknown'
 says 'partial' "\"$(text partial no "$good")\"" 'walked partial'
@@ -130,7 +122,7 @@ next_try 'complete, but the root has another label' 'walked root-differs'
 says 'of another inode' "\"$(text complete no "$good" | sed "s/@/inode=3 fingerprint=/")\"" 'walked mounted-elsewhere'
 next_try 'good in the end' 'skipped complete'
 
-# What was found wrong on one node is not believed on another.
+# One node finds a wrong label, and the next node does not skip the walk.
 mount_service s0:c1,c2 $volume $source "$T"
 chcon "$file_type:s0:c9" "$T/d1/f1"
 volume_call VerifyLabel 'ssa{sv}' $volume '' -- 'Depth s full'

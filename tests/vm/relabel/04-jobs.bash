@@ -1,20 +1,16 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
 # shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
-# The job on a btrfs: its effect on other workloads, and what is on the disk when it is canceled, and when it is done.
+# A relabel job on btrfs: its I/O priority, and the labels on disk after it is canceled and after it is done.
 
 T=$pods/jobs/v
 mkdir -p "$T"
 mkfs.btrfs -q -f /dev/scratch2 >/dev/null 2>&1
-mount /dev/scratch2 /mnt
-fill /mnt 200
-total=$(entries /mnt)
-umount /mnt
+fill_disk /dev/scratch2 200
 mount_service s0:c1 jobs /dev/scratch2 "$T"
 unmount_volume jobs "$T"
 configure '[Worker]\nIOSchedulingClass=idle'
 
-# calls that join it, and how often it tells of its progress: bus /job/slow
+# calls that join a job, and how often it reports progress: bus /job/slow
 busctl monitor --json=short --match "type='signal',sender='org.selvol1'" </dev/null >"$scratch/signals" 2>"$scratch/monitor" &
 monitor=$!
 wait_for grep -q Monitoring "$scratch/monitor"
@@ -35,7 +31,7 @@ tasks=("/proc/$(walker)/task/"*)
 yes 'several threads, and the one that waits' test ${#tasks[@]} -gt 2
 is 'with idle I/O' "$(for task in "${tasks[@]##*/}"; do ionice -p $task; done | grep -c idle)" ${#tasks[@]}
 
-# those who wait, and Cancel again; at once: bus /job/cancel/crawl, /job/cancel/hang
+# waiting callers, a second Cancel, and a prompt end: bus /job/cancel/crawl, /job/cancel/hang
 job_call Cancel ''
 is 'Cancel' "$error$(job_property State) $(job_property Result)" '"ended" "Canceled"'
 is 'Cancel: what is known: partial' "$(property jobs LabelState)" '"partial"'
@@ -45,7 +41,7 @@ missing=$(on_disk /dev/scratch2 lacking s0:c2,c3 /mnt)
 yes 'Cancel: some have the label' test -n "$right" -a $missing -gt 0
 soon 'Cancel: JobRemoved' grep -q "\"member\":\"JobRemoved\".*\"$job\",\"jobs\",\"relabel\",\"Canceled\"" "$scratch/signals"
 
-# not faster than asked for: root /tree/rate
+# the limit of entries per second: root /tree/rate
 relabel jobs "$file_type:s0:c2,c3"
 job_ends 'the next one finishes it' 'done'
 is 'all are looked at, and what is missing is written' \
@@ -76,10 +72,10 @@ after=$(times "$T")
 verify
 like 'verify, full: some have another label' "$reply" 'bsa{sv} false' "\"d3/f" "$file_type:s0:c9"
 is 'verify, full: so many' "$(field EntriesDone) $(field EntriesMismatched)" "$total 21"
-# the root has the mark
+# selvol writes the mark, which is on the root.
 is 'verify, full: nothing is touched' "$(touched "$after" "$T" | grep -vx "$(inodes "$T")")" ''
 is 'verify, full: complete it is no more' "$(property jobs LabelState)" '"unknown"'
-# most have another one, and only the root is looked at: bus /relabel/verify/mismatch; root /verify/depths
+# most entries with another label, and a look at the root only: bus /relabel/verify/mismatch; root /verify/depths
 unmount_volume jobs "$T"
 mount_service s0:c2,c3 jobs /dev/scratch2 "$T"
 is 'what was found is remembered' "$error$(field Relabel)" walked

@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
 # shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
-# Killed at any point of a relabel: the state says partial, and the next one writes only what is missing.
+# A process is killed at any point of a relabel. Then the state is partial, and the next relabel writes only the missing
+# labels.
 
 T=$pods/killed/v
 mkdir -p "$T"
-mkfs.xfs -q -f /dev/scratch0       # where a walk writes only what it has found to be another label
-mount /dev/scratch0 /mnt
-fill /mnt 400
-total=$(entries /mnt)
-umount /mnt
+mkfs.xfs -q -f /dev/scratch0       # on xfs a walk writes only labels that differ
+fill_disk /dev/scratch0 400
 systemctl reset-failed selvold selvol-worker 2>/dev/null
 mount_service s0:c1 killed /dev/scratch0 "$T"
 unmount_volume killed "$T"
@@ -17,7 +14,7 @@ slow='MaxEntriesPerSecond t 20'
 level=10
 with_label() { find /mnt -context "*:s0:c$level" -printf '%i %C@\n' | sort; }
 
-# next_one NAME: finishes it
+# next_one NAME: the next relabel finishes
 next_one() {
     local right missing
     soon "$1: nobody walks any more" nobody_walks
@@ -61,7 +58,6 @@ begin_one 'selvold, restarted'
 systemctl restart selvold
 next_one 'selvold, restarted'
 
-# A mount that relabels
 level=$((level + 1))
 mount_service s0:c$level killed /dev/scratch0 "$T" "$slow" >"$scratch/mount" 2>&1 &
 mounts=$!
@@ -73,7 +69,7 @@ no 'a mount: nothing is mounted' is_mounted "$T"
 yes 'a mount: nobody holds it' wait_for has_no_holder killed
 next_one 'a mount'
 
-# At any point: what says complete is complete.
+# After a kill at any point, a mark that says complete is right.
 begin=${EPOCHREALTIME/./}
 relabel killed "$file_type:s0:c1"
 job_call Wait ''
@@ -82,9 +78,7 @@ exec {never}<> <(:)
 bad=() interrupted=0 rounds=8
 for ((n = 0; n < rounds; n++)); do
     level=$((level + 1))
-    busctl --timeout=120 call org.selvol1 /org/selvol1 org.selvol1.Manager Relabel 'ssa{sv}' killed "$file_type:s0:c$level" 0 \
-        </dev/null >/dev/null 2>&1 &
-    caller_pid=$!
+    begin_call killed Relabel 'ssa{sv}' killed "$file_type:s0:c$level" 0
     time=$((usual * n / rounds))
     read -rt "$(printf '%d.%06d' $((time / 1000000)) $((time % 1000000)))" -u "$never"
     main=$(main_pid selvol-worker)

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
 # shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
-# Policy Always, and the service relabels: a volume's life on a file system. Sourced.
+# With the policy Always the service relabels one volume again and again. The test files source this file.
 
 T=$pods/walk/v
 mkdir -p "$T"
 shadow=$(label_of /etc/shadow)
 
-# labels of all sorts, as volumes bring them along
 mix_labels() {
     local n=4 type
     chcon -h system_u:object_r:container_file_t:s0:c900,c901 d0/f0 symlink fifo socket null disk
@@ -25,7 +23,7 @@ mix_labels() {
 a_life() {
     local fs=$1 source=$2 volume=walk-$1 total before
 
-    # Files that have no label on the disk
+    # The files have no label on disk.
     mount_with s0:c1,c2 $volume $source "$T"
     fill "$T" 60
     [[ $fs != btrfs ]] || { btrfs -q subvolume create "$T/d0/inner" && echo word >"$T/d0/inner/file"; }
@@ -51,7 +49,6 @@ a_life() {
     total=$(entries "$T") before=$(times "$T")
     unmount_volume $volume "$T"
 
-    # Again
     mount_service s0:c3,c4 $volume $source "$T"
     is_skipped "$fs: again: skipped"
     is "$fs: again: no entry is touched" "$(touched "$before" "$T")" ''
@@ -62,7 +59,7 @@ a_life() {
     is "$fs: forced: no entry is touched" "$(touched "$before" "$T")" ''
     unmount_volume $volume "$T"
 
-    # What is written through a context mount meanwhile
+    # A container writes through a context mount in between.
     mount_with s0:c3,c4 $volume $source "$T"
     in_container s0:c3,c4 'cd /data && mkdir late && echo word >late/file && echo word >>d0/f1' "$T:/data"
     total=$(entries "$T")
@@ -74,11 +71,11 @@ a_life() {
     is "$fs: after a context mount: nothing else is touched" "$(touched "$before" "$T")" "$(inodes "$T/late" "$T/late/file")"
     unmount_volume $volume "$T"
 
-    # Another context, and labels of all sorts
+    # The files have labels of all sorts.
     mount $source /mnt
     (cd /mnt && mix_labels)
     umount /mnt
-    # of a policy that this node does not have
+    # This label is of a policy that the node does not have.
     [[ $fs != ext4 ]] || debugfs -w -R 'ea_set /d1/f1 security.selinux system_u:object_r:absent_t:s0' $source 2>/dev/null
     mount_service s0:c5,c6 $volume $source "$T" 'Force b true'
     is_walked "$fs: labels of all sorts" forced

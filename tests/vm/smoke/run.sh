@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Is the guest what the tests rely on? SELinux enforcing, the operator's domain, a context mount that holds, and
-# the two services in their own domains if they are installed.
+# Checks the guest on which all tests rely: SELinux is enforcing, the shell runs as an administrator's, a context mount
+# works, and the two services run in their own domains if they are installed.
 set -euo pipefail
 
 context=system_u:object_r:container_file_t:s0:c1,c2

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What selvol does, as an administrator sees it, against the installed service: each command with its real output. Ends with an error
-# if one of them does not do what the story says. With SELVOL_GUEST_SHELL= set the volumes stay mounted, for those who go on by hand.
+# Shows an administrator's commands with their real output, against the installed service. The script fails if a
+# command does not do what the story says. With SELVOL_GUEST_SHELL= set it leaves the volumes mounted, so that the
+# user can go on.
 set -uo pipefail
 
 pods=/var/lib/kubelet/pods
@@ -21,7 +22,7 @@ quote() {
     done
     printf '#%s\n' "$line"
 }
-# run, and the output has to hold the words
+# expect WORDS COMMAND...: runs the command; its output has to contain the words
 expect() {
     local words=$1 output
     shift
@@ -59,7 +60,7 @@ expect "s0:c0,c10" selvolctl plan pvc-1 "$device" "$pods/story-a/data" --level s
 
 step "2. Pod A gets the disk, and no file is changed"
 expect "s0:c0,c10" selvolctl mount pvc-1 "$device" "$pods/story-a/data" --holder pod-A --level s0:c10,c0
-# not ls -Z: coreutils 9.7 shows a label only if the file system lists it as an attribute, and a context isn't one
+# ls -Z of coreutils 9.7 shows only labels that listxattr(2) lists, and that does not list the label of a context mount.
 expect "$file_type:s0:c0,c10" stat -c '%C %n' "$pods/story-a/data"
 
 step "3. A plugin of kubelet's says the same over D-Bus: here for a second pod with the same level, which shares the disk"
@@ -85,14 +86,14 @@ step "6. A process of pod B reads the disk, one of pod A does not"
 busybox=$(command -v busybox)
 say "the secret of pod B" >"$pods/story-b/data/secret"
 cp "$busybox" "$pods/story-b/data/busybox"
-# Pod A's process runs from a volume of its own, in which the kernel's denial can be seen: that of searching a foreign
-# mount's root directory is not audited by the policy.
+# Pod A's process has the file of pod B also in a volume of its own, because the policy does not audit a denied search
+# of the root directory of a foreign mount.
 selvolctl mount -q tools-a tmpfs "$pods/story-a/tools" --fs-type tmpfs --holder pod-A --level s0:c0,c10 ||
     wrong "no tmpfs for pod A"
 cp "$busybox" "$pods/story-a/tools/busybox"
 touch "$pods/story-a/tools/stolen"
 mount --bind "$pods/story-b/data/secret" "$pods/story-a/tools/stolen"
-# A process in container_t; what it prints goes through a file of its own, as it may not write to a pipe of root's.
+# The process is in container_t. It prints into a file of its own, because it may not write to a pipe of root.
 in_container() { # LEVEL DIRECTORY FILE
     quote runcon "system_u:system_r:container_t:$1" cat "$3"
     runcon "system_u:system_r:container_t:$1" "$2/busybox" sh -c 'exec >"$0/output" 2>&1; exec "$0/busybox" cat "$1"' \
@@ -112,7 +113,7 @@ say "${denial:-(no AVC record)}"
 [ -n "$denial" ] || wrong "the denial should be in the audit records"
 
 step "7. The same disk for group 1000, whose files are changed once, and then for 2000, which the mount shows in its place"
-# Whoever has another mount of the volume may change files too: then nothing would be skipped.
+# selvold would not skip the walk while another mount exists, through which others can change files.
 umount "$pods/story-a/tools/stolen"
 rm -f "$pods"/story-b/data/{busybox,output}
 for group in 1000 2000; do

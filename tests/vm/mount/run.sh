@@ -1,9 +1,0 @@
-#!/bin/bash
-# SPDX-License-Identifier: LGPL-2.1-or-later
-cd "$(dirname "$0")" || exit 1
-# shellcheck source-path=SCRIPTDIR source=../lib.bash
-. ./lib.bash
-# shellcheck source-path=SCRIPTDIR source=line.bash
-. ./line.bash
-
-run_files
