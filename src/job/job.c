@@ -5,6 +5,7 @@
 
 #include "basic/time-util.h"
 #include "job/job.h"
+#include "plan/plan-files.h"
 #include "wire/peer.h"
 
 void caller_done(Caller *c) {
@@ -130,7 +131,10 @@ void job_set_deadline(Job *job, uint64_t usec) {
 }
 
 void job_fail(Job *job, int r) {
-        FailureKind kind = r == -ENOMEM ? FAILURE_LIMIT_REACHED : FAILURE_WORKER_FAILED;
+        /* LIMIT_REACHED says that nothing was done. After the question Walk the child may have changed
+         * files. */
+        const bool walked = files_need_walk(&job_operation_result(job)->files);
+        FailureKind kind = r == -ENOMEM && !walked ? FAILURE_LIMIT_REACHED : FAILURE_WORKER_FAILED;
         const char *text;
 
         if (job_has_failed(job) || r >= 0)
@@ -138,6 +142,8 @@ void job_fail(Job *job, int r) {
         /* sd-bus returns -ENXIO or -EBUSY for a message with other types than expected. */
         text = r == -EBADMSG || r == -ENXIO || r == -EBUSY
                        ? "The worker's message could not be parsed: are selvold and selvol-worker of the same version? To restart both: systemctl restart selvol-worker.socket selvol-worker selvold"
+               : r == -ENOMEM && walked
+                       ? "selvold ran out of memory, and files may have been changed. Free memory on the node, then call again."
                        : strerror(-r);
         if (failure_set(&job->failure, kind, "%s", text) < 0)
                 job->failure = (Failure){ .kind = kind, .message = NULL };
