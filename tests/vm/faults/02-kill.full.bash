@@ -87,7 +87,8 @@ plan_volume other none "$pods/kill/w" 'FSType s tmpfs'
 is 'a child of before: others are served' "${error:-none}" none
 mount_with s0:c1,c2 kill /dev/scratch0 "$T" 'TimeoutUSec t 300000'
 like 'a child of before: its volume waits for it' "$error $message" Busy 'Mount by process'
-mount_with s0:c1,c2 kill /dev/scratch0 "$T"
+# The child publishes 30 seconds after its call: that may be more than JobTimeoutSec= away.
+mount_with s0:c1,c2 kill /dev/scratch0 "$T" 'TimeoutUSec t 120000000'
 answers 'a child of before: what it has published is the volume' "$file_type:s0:c1,c2" '' context-mount context-mount
 is 'a child of before: once' "$(mount_table | grep -c " $T ")" 1
 end_process $tracer
