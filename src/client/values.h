@@ -38,8 +38,8 @@ char *format_words(const char *words) _warn_unused_;
 RequestOptionId option_find(const char *long_name, unsigned int methods) _pure_;
 
 /* Asks for a context mount if the values have a label for a device, an image or a tmpfs, but no policy,
- * driver or volume type: such a volume is one file system for one context. On D-Bus the defaults are those of
- * Kubernetes. */
+ * driver, volume type, SELinuxMountSupported= or RelabelBy=: such a volume is one file system for one
+ * context. On D-Bus the defaults are those of Kubernetes. */
 void values_prefer_context_mount(OptionValue values[static REQUEST_OPTIONS], const char *source);
 
 /* Appends the values that are set, as an a{sv}. Returns 0 or a negative errno. */

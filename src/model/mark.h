@@ -9,8 +9,9 @@
 #include "model/failure.h"
 
 /* The mark describes the labels and groups of all files of a volume, in the xattr MARK_XATTR of the volume's
- * root. Only the worker reads and writes the mark, and only the mark itself counts. selvold keeps a copy from
- * the worker's last message, to show it and to predict plans. */
+ * root. Only the worker reads and writes the mark, and only the mark itself decides whether a walk is
+ * skipped. selvold keeps a copy from the worker's last message, to show it and to predict plans. The copy may
+ * claim more than the mark after an operation that weakened the mark and then failed. */
 
 #define MARK_XATTR "trusted.selvol"
 
@@ -59,9 +60,10 @@ int fingerprint_from_string(const char *text, Fingerprint *ret);
 typedef enum FilesState { FILES_UNKNOWN, FILES_PARTIAL, FILES_COMPLETE, FILES_STATES } FilesState;
 DECLARE_STRING_TABLE(files_state, FilesState);
 
-/* The outcome of a look for the mark at the root. A Mark describes files only if this is MARK_PRESENT. */
+/* The outcome of a look for the mark at the root. A Mark that was read from a root describes files only if
+ * this is MARK_PRESENT. */
 typedef enum MarkFound {
-        MARK_ABSENT,      /* also in a copy from the store, which does not keep this */
+        MARK_ABSENT,      /* and in selvold's copy, which does not keep this */
         MARK_UNSUPPORTED, /* the file system keeps no such xattr */
         MARK_INVALID,     /* the text can't be parsed */
         MARK_PRESENT,

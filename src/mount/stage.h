@@ -15,9 +15,9 @@
  *
  * If the child crashes before the last step, the mount ends with its descriptor, and so do the superblock and
  * the loop device, if nobody else uses them. The mark on disk claims no more than was done to the files. A
- * note and a record of this mount are dropped, because the mount table does not have the mount. After the
- * last step the mount stays, with its note and record: selvold unmounts the mount or, after a crash of
- * selvold, finds it in the mount table at the next start. */
+ * record of this mount is dropped, because the mount table does not have the mount; a note may stay
+ * (mount-note.h). After the last step the mount stays, with its note and record: selvold unmounts the mount
+ * or, after a crash of selvold, finds it in the mount table at the next start. */
 
 /* Stages and verifies a mount with nosuid and nodev: by a file system context (stage-source.h), or with
  * libmount in a separate mount namespace (stage-namespace.h) that is gone when this returns. *ret_tree is the

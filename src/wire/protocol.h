@@ -69,8 +69,7 @@
  *   on it (PlanQuestion.files); and if the mount keeps labels where the answer assumed none, or the other way
  *   round.
  * Walk(WalkQuestion) -> (): names the changes that a walk is going to make, and the mark, which says on
- *   disk that the walk has begun. selvold answers when the record says so too: the record never claims more
- *   than the mark.
+ *   disk that the walk has begun. selvold answers when the record says so too.
  * Ready(ReadyQuestion) -> (): names the mount that was made, and the mark on the volume, before the mount is
  *   visible. selvold answers when this is durable, so that the mount is known as the volume's by its
  *   identity, whichever process dies meanwhile. */

@@ -287,7 +287,7 @@ static int add_former(Watch *w, const char *target) {
         return strv_contains(w->former, target) ? 0 : strv_extend(&w->former, target);
 }
 
-/* Reads the notes before the mount table, so each note's mount was there already. */
+/* Reads the notes before the mount table, so a published mount that has a note is in the table. */
 static int first_look(Watch *w) {
         MountNote *notes = NULL;
         size_t n_notes = 0;

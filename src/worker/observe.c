@@ -155,7 +155,7 @@ int observe_check_label(const MountOutcome *o, const char *context, Failure *f) 
 }
 
 static void judge_mark(const MarkEvidence *e, OperationResult *result) {
-        static const char *const words[] = { "not believed", "trusted", "believed" };
+        static const char *const words[] = { "stale", "trusted by TrustedMark=", "trusted" };
         MarkProof *proof = &result->outcome.proof;
 
         proof->trust = files_judge_mark(e);

@@ -165,7 +165,7 @@ static void drop_spare(Server *s) {
 }
 
 /* Forks a child in advance, so the next connection need not wait for a fork. The event loop calls this when
- * it is idle. */
+ * it is idle, and a reload does. */
 static int start_spare(sd_event_source *source, void *userdata) {
         Server *s = userdata;
         int pair[2];
