@@ -409,13 +409,15 @@ static bool outcome_is_possible(const Job *job) {
 int job_take_result(Job *job, sd_bus_message *reply) {
         const WalkCounts *counts = &job->result.walk.counts;
         _cleanup_free_ char *failures = NULL;
+        OperationResult result;
         Mark mark;
         int r;
 
-        operation_result_done(&job->result);
-        r = operation_result_read(reply, &job->result);
+        r = operation_result_read(reply, &result);
         if (r < 0)
                 return r;
+        operation_result_done(&job->result);
+        job->result = result;
         if (job->result.repeated)
                 return 0;
         if (job->result.walked) {

@@ -131,10 +131,8 @@ void job_set_deadline(Job *job, uint64_t usec) {
 }
 
 void job_fail(Job *job, int r) {
-        /* LIMIT_REACHED says that nothing was done. After the question Walk the child may have changed
-         * files. */
-        const bool walked = files_need_walk(&job_operation_result(job)->files);
-        FailureKind kind = r == -ENOMEM && !walked ? FAILURE_LIMIT_REACHED : FAILURE_WORKER_FAILED;
+        /* LIMIT_REACHED says that nothing was done. */
+        FailureKind kind = r == -ENOMEM && !job->walk_asked ? FAILURE_LIMIT_REACHED : FAILURE_WORKER_FAILED;
         const char *text;
 
         if (job_has_failed(job) || r >= 0)
@@ -142,7 +140,7 @@ void job_fail(Job *job, int r) {
         /* sd-bus returns -ENXIO or -EBUSY for a message with other types than expected. */
         text = r == -EBADMSG || r == -ENXIO || r == -EBUSY
                        ? "The worker's message could not be parsed: are selvold and selvol-worker of the same version? To restart both: systemctl restart selvol-worker.socket selvol-worker selvold"
-               : r == -ENOMEM && walked
+               : r == -ENOMEM && job->walk_asked
                        ? "selvold ran out of memory, and files may have been changed. Free memory on the node, then call again."
                        : strerror(-r);
         if (failure_set(&job->failure, kind, "%s", text) < 0)

@@ -106,7 +106,8 @@ struct Job {
         uint64_t share_id;
         Observed observed;
         MountIdentity identity; /* of the mount that may be published; id 0: none */
-        bool intent_recorded;   /* this job, not a lost earlier one, wrote the holder's state "mounting" */
+        bool intent_recorded;   /* this job, not a lost earlier one, set the holder's state "mounting" */
+        bool walk_asked;        /* the child may have changed files */
         bool volume_is_new;     /* only this job needs the volume's record */
         Progress progress;
 
@@ -216,12 +217,12 @@ typedef struct OperationType {
         bool changes;                  /* claims its volume and its target */
         bool answered_early;           /* the call gets its reply when the walk begins */
         /* Runs before a child is started. Refuses what the record rules out. Operations without a Plan
-         * question record their intent here. */
+         * question add their intent here. */
         int (*check)(Job *job);
         /* The worker's method, and a function that appends its argument. */
         const char *method;
         int (*append)(const Job *job, sd_bus_message *call);
-        /* Decides on the child's observations, and records the intent; NULL for an operation without
+        /* Decides on the child's observations, and adds the intent; NULL for an operation without
          * questions. The caller handles a step other than PLAN_GO; PLAN_STOP ends a job that asked only
          * for a plan. */
         int (*plan)(Job *job, const PlanQuestion *q, PlanAnswer *ret);

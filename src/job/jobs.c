@@ -221,8 +221,8 @@ static int join_job(Job *job, const Caller *caller, JobReply reply, void *userda
         return 0;
 }
 
-/* The volume at the target: by the record, by a job that has not ended, or by a mount whose record was
- * lost. */
+/* The volume at the target: by the record, by a job without an outcome yet, or by a mount whose record
+ * was lost. */
 static int resolve_volume(const Jobs *jobs, Request *q) {
         const Unrecorded *lost;
         const Job *job;

@@ -269,6 +269,7 @@ static int on_walk(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         r = walk_question_read(m, &n);
         if (r < 0)
                 return disbelieve_child(job, r);
+        job->walk_asked = true;
         job->result.files = n.files;
         job_record_mark(job, &n.mark);
         log_debug("%s: job %llu: Walk is asked.", job->request.volume, (unsigned long long) job->id);
@@ -381,7 +382,7 @@ static int on_child_reply(sd_bus_message *reply, void *userdata, sd_bus_error *e
         job->call = sd_bus_slot_unref(job->call);
         switch (job->state) {
         case JOB_STOPPING:
-                /* selvold ignores the reply of a child that broke the protocol. */
+                /* The child broke the protocol, or selvold had no memory for its messages. */
                 if (job->failure.kind == FAILURE_WORKER_FAILED)
                         break;
                 _fallthrough_;

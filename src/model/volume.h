@@ -85,7 +85,7 @@ typedef struct Volume {
         /* FINGERPRINT_MOUNTED, or the file system's fingerprint after the last unmount if the mark was right.
          * Unknown: selvol does not trust the mark, or the mark has the fingerprint. */
         Fingerprint fingerprint;
-        Mark mark;                   /* a copy from the worker's last message, to show and to predict */
+        Mark mark;                   /* a copy from the worker's last message (mark.h) */
         uint64_t last_verified_usec; /* 0: never */
         uint64_t inodes_used;        /* at the last mount; 0: unknown */
         Holder *holders;

@@ -114,7 +114,7 @@ static const MetricType metric_types[METRICS] = {
         COUNTER(METRIC_AUTHORIZATIONS, "selvol_authorizations_total", "Authorization decisions.",
                 { "result", &authorization_words }),
         COUNTER(METRIC_WORKER_FAILURES, "selvol_worker_failures_total",
-                "Times that selvol-worker could not be reached or gave no valid answer.",
+                "Times that selvol-worker could not be reached or gave no valid answer, or that selvold had no memory for one.",
                 { "connection", &connection_words }),
         COUNTER(METRIC_HOLDERS_LOST, "selvol_holders_lost_total", "Holders whose mount another program unmounted."),
         COUNTER(METRIC_RECONCILED, "selvol_reconciled_total",

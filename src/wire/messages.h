@@ -174,7 +174,7 @@ typedef struct PlanQuestion {
          * (PlanAnswer.reliances). */
         FilesDecision files;
         char *root; /* of the mount, within its file system */
-        Mark mark;  /* on the volume */
+        Mark mark;  /* on the volume; set with files only */
 } PlanQuestion;
 
 #define PLAN_QUESTION_TYPE "(" NODE_TYPE OBSERVED_TYPE "ib" MOUNT_OUTCOME_TYPE FILES_DECISION_TYPE "s" MARK_TYPE ")"
