@@ -9,7 +9,7 @@ int run_tests(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         if (!test_enter())
                 return EXIT_SKIPPED;
-        add_tests();
+        add_all_tests();
         r = g_test_run();
         if (worker)
                 worker_stop(worker);

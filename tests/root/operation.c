@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <string.h>
-
 #include "mount/mount-table.h"
 #include "operation.h"
 #include "wire/names.h"

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <fcntl.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
 #include "race.h"
 

@@ -1,35 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/mount.h>
-#include <sys/stat.h>
 
 #include "scene.h"
 
-bool scene_enter(Scene *s, const char *fs_type, const char *options) {
+Scene scene_on(const char *fs_type) {
         static unsigned n;
         g_autofree char *name = path_printf("tree-%u", n++), *image = NULL;
+        Scene s = { .path = make_target(name) };
 
-        *s = (Scene){ .path = path_printf(TEST_TARGETS "/%s", name), .fd = -1 };
-        must(mkdir(s->path, 0755));
-        if (strcmp(fs_type, "tmpfs") == 0)
-                must(mount("tmpfs", s->path, "tmpfs", 0, options));
+        if (g_str_equal(fs_type, "tmpfs"))
+                must(mount("tmpfs", s.path, "tmpfs", 0, NULL));
         else {
                 image = make_image(name, fs_type);
-                if (!image)
-                        return false;
-                g_assert_true(run("mount", "-o", options ? options : "loop", image, s->path, NULL));
+                g_assert_true(run("mount", "-o", "loop", image, s.path, NULL));
         }
-        s->fd = open_directory(s->path);
-        must(fchdir(s->fd));
-        return true;
-}
-
-Scene scene_on_tmpfs(void) {
-        Scene s;
-
-        g_assert_true(scene_enter(&s, "tmpfs", NULL));
+        s.fd = open_directory(s.path);
+        must(fchdir(s.fd));
         return s;
 }
 

@@ -16,9 +16,7 @@ typedef struct Scene {
         int fd;     /* the same directory, which is the working directory too */
 } Scene;
 
-/* Skips the test and returns false if the machine has no mkfs for the type. options may be NULL. */
-bool scene_enter(Scene *s, const char *fs_type, const char *options);
-Scene scene_on_tmpfs(void);
+Scene scene_on(const char *fs_type);
 void scene_leave(Scene *s);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Scene, scene_leave)
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
 
@@ -23,6 +22,23 @@ bool test_enter(void) {
         must(g_mkdir_with_parents(TEST_TARGETS, 0755));
         must(g_mkdir_with_parents(TEST_IMAGES, 0755));
         return true;
+}
+
+static void skip_disk(gconstpointer fs_type) {
+        g_test_skip(fs_type);
+}
+
+void add_disks(const char *prefix, GTestDataFunc function, ...) {
+        va_list ap;
+
+        va_start(ap, function);
+        for (const char *fs_type; (fs_type = va_arg(ap, const char *));) {
+                g_autofree char *mkfs = path_printf("mkfs.%s", fs_type);
+                bool can = g_str_equal(fs_type, "tmpfs") || has_program(mkfs);
+
+                add_words(prefix, can ? function : skip_disk, fs_type, NULL);
+        }
+        va_end(ap);
 }
 
 char *make_image(const char *name, const char *fs_type) {

@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+/* All tests of the ring need these. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <systemd/sd-bus.h>
 
 #include "model/observed.h"
@@ -25,6 +33,12 @@ int run_tests(int argc, char **argv);
 int open_path(const char *path, int flags);
 /* The same, to read the directory, or to walk from there. */
 int open_directory(const char *path);
+
+/* Defines a test PREFIX/TYPE for each type of a file system, its data. The test is skipped if the machine
+ * has no mkfs for the type. */
+#define TEST_DISKS(function, prefix, ...) \
+        DEFINE_TEST(function, (gconstpointer data), add_disks(prefix, function, __VA_ARGS__, NULL))
+void add_disks(const char *prefix, GTestDataFunc function, ...) G_GNUC_NULL_TERMINATED;
 
 /* Makes an image with a file system (NULL: with none), or marks the test as skipped and returns NULL. */
 char *make_image(const char *name, const char *fs_type);

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <signal.h>
-#include <string.h>
-#include <sys/mount.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "volumes.h"
 #include "wire/protocol.h"
@@ -37,7 +33,7 @@ static Answer end_held(Operation *o, const char *end, const char *target) {
         return answer;
 }
 
-static void test_held(gconstpointer data) {
+TEST_WORDS(test_held, "/dialog/plan/held", "answer", "hang-up", "kill") {
         g_autofree char *image = make_image("held", "ext4"), *target = make_target("held");
         const Arguments a = volume_at(image, "ext4", target, .change = MARK_TAINT, .hold_plan = true);
         Operation *o = operation_start_held(worker, WORKER_MOUNT, &a);
@@ -62,7 +58,7 @@ static char *make_owned_image(const char *name) {
 }
 
 /* selvold has to know the id and the swapped groups of a mount before anybody sees the mount. */
-static void test_held_ready(gconstpointer data) {
+TEST_WORDS(test_held_ready, "/dialog/ready/held", "answer", "hang-up", "kill") {
         g_autofree char *image = make_owned_image("ready"), *target = make_target("ready-here");
         const Arguments a = volume_at(image, "ext4", target, .files = wanted_group(2000), .hold_ready = true);
         Operation *o = operation_start_held(worker, WORKER_MOUNT, &a);
@@ -82,8 +78,8 @@ static void test_held_ready(gconstpointer data) {
 }
 
 /* selvold tells the child to end. The child sends no reply, mounts nothing and changes no mark. */
-static void test_verdict(gconstpointer data) {
-        PlanStep step = GPOINTER_TO_INT(data);
+TEST_WORDS(test_verdict, "/dialog/plan", "wait", "stop") {
+        const PlanStep step = g_str_equal(data, "wait") ? PLAN_WAIT : PLAN_STOP;
         g_autoptr(TestVolume) v = volume_mount("step", "ext4", 0);
         g_autofree char *image = make_image("step-2", "ext4"), *target = make_target("step-2");
         const struct {
@@ -116,7 +112,7 @@ static void test_verdict(gconstpointer data) {
 }
 
 /* Ready has the identity of the mount that is visible later. */
-static void test_ready(void) {
+TEST(test_ready, "/dialog/ready") {
         g_autofree char *image = make_image("identity", "ext4"), *one = make_target("identity-1"),
                         *two = make_target("identity-2");
 
@@ -132,7 +128,7 @@ static void test_ready(void) {
 }
 
 /* A repeated call finds the mount that it expects, or another mount in its place. */
-static void test_expected(void) {
+TEST(test_expected, "/dialog/expected") {
         g_autofree char *image = make_image("expected", "ext4"), *target = make_target("expected");
         Arguments a = volume_at(image, "ext4", target);
 
@@ -166,7 +162,7 @@ static void test_expected(void) {
 }
 
 /* Another mount hides the expected one. The worker names the mount that hides it. */
-static void test_expected_hidden(void) {
+TEST(test_expected_hidden, "/dialog/expected-hidden") {
         g_autofree char *image = make_image("hidden", "ext4"), *parent = make_target("expected-hidden"),
                         *target = make_target("expected-hidden/v");
         Arguments a = volume_at(image, "ext4", target);
@@ -182,7 +178,7 @@ static void test_expected_hidden(void) {
 }
 
 /* The first answer needs a mount with labels. SELinux is off, so there are none, and the child asks again. */
-static void test_seclabel(void) {
+TEST(test_seclabel, "/dialog/plan/seclabel") {
         g_autofree char *image = make_image("seclabel", "ext4"), *target = make_target("seclabel");
 
         g_auto(Answer) mounted = expect_ok(mount_with(worker, image, "ext4", target, .suppose_seclabel = true));
@@ -198,7 +194,7 @@ static void test_seclabel(void) {
 }
 
 /* The question of Adopt and Change has the facts of the mount. */
-static void test_mounted(void) {
+TEST(test_mounted, "/dialog/plan/mounted") {
         g_autoptr(TestVolume) v = volume_mount("told", "ext4", 0);
 
         set_label(v->target, LABEL_1);
@@ -227,7 +223,7 @@ static char *find_superblock(const char *source, const char *fs_type) {
 }
 
 /* A claim has the name of the superblock, which is the same for all names of a source. */
-static void test_superblock(void) {
+TEST(test_superblock, "/dialog/superblock") {
         _cleanup_close_ int loop = -EBADF;
         g_autofree char *image = make_image("superblock", "ext4"), *other = make_image("superblock-2", "ext4"),
                         *target = make_target("superblock-mounted"), *of_image = find_superblock(image, "ext4"),
@@ -252,16 +248,12 @@ static void test_superblock(void) {
 
 /* The name of a btrfs has its UUID. The kernel finds a second device by the UUID, and no process has checked
  * that device. */
-static void test_superblock_btrfs(void) {
+TEST_DISKS(test_superblock_btrfs, "/dialog/superblock", "btrfs") {
         _cleanup_close_ int loop_one = -EBADF, loop_two = -EBADF;
         g_autofree char *one = make_image("btrfs-first", NULL), *two = make_image("btrfs-second", NULL),
                         *device_one = attach_loop(one, &loop_one), *device_two = attach_loop(two, &loop_two),
                         *of_one = NULL, *target = make_target("btrfs");
 
-        if (!has_program("mkfs.btrfs")) {
-                g_test_skip("mkfs.btrfs");
-                return;
-        }
         g_assert_true(run("mkfs.btrfs", "-qf", device_one, NULL));
         of_one = find_superblock(device_one, "btrfs");
         g_assert_true(g_str_has_prefix(of_one, "btrfs:"));
@@ -272,15 +264,4 @@ static void test_superblock_btrfs(void) {
 
 void add_tests(void) {
         worker = worker_start(NULL, NULL);
-        add_words("/dialog/plan/held", test_held, "answer", "hang-up", "kill", NULL);
-        add_words("/dialog/ready/held", test_held_ready, "answer", "hang-up", "kill", NULL);
-        g_test_add_data_func("/dialog/plan/wait", GINT_TO_POINTER(PLAN_WAIT), test_verdict);
-        g_test_add_data_func("/dialog/plan/stop", GINT_TO_POINTER(PLAN_STOP), test_verdict);
-        g_test_add_func("/dialog/plan/seclabel", test_seclabel);
-        g_test_add_func("/dialog/plan/mounted", test_mounted);
-        g_test_add_func("/dialog/ready", test_ready);
-        g_test_add_func("/dialog/expected", test_expected);
-        g_test_add_func("/dialog/expected-hidden", test_expected_hidden);
-        g_test_add_func("/dialog/superblock", test_superblock);
-        g_test_add_func("/dialog/superblock/btrfs", test_superblock_btrfs);
 }

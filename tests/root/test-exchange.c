@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <fcntl.h>
 #include <ftw.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mount.h>
-#include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <unistd.h>
 
 #include "basic/string-util.h"
 #include "model/files.h"
@@ -131,7 +126,7 @@ static void unmount_at_last(Race *race, const TargetScene *s, uint64_t id) {
         g_error("It is never found at its target.");
 }
 
-static void test_target(gconstpointer data) {
+TEST_ROWS(test_target, "/exchange/target", target_rows) {
         const TargetRow *row = data;
         TargetScene s = { 0 };
         Race race = { 0 };
@@ -355,7 +350,7 @@ static void unmount_source(Race *race, const SourceScene *s, size_t i, uint64_t 
                 g_assert_cmpstr(a.fingerprint.text, ==, w.kept.text);
 }
 
-static void test_source(gconstpointer data) {
+TEST_ROWS(test_source, "/exchange/source", source_rows) {
         const SourceRow *row = data;
         SourceScene s = { 0 };
         Race race = { 0 };
@@ -650,7 +645,7 @@ static Answer change_files(Race *race, const WalkScene *s, const WalkRow *row, c
         return answer;
 }
 
-static void test_walk(gconstpointer data) {
+TEST_ROWS(test_walk, "/exchange/files", walk_rows) {
         const WalkRow *row = data;
         WalkScene s = { 0 };
         Race race = { 0 };
@@ -683,7 +678,4 @@ void add_tests(void) {
         n_exchanges = (total ? strtoul(total, NULL, 10) : EXCHANGES) / n_cases + 1;
         make_images();
         worker = worker_start(NULL, NULL);
-        add_rows("/exchange/target", target_rows, test_target);
-        add_rows("/exchange/source", source_rows, test_source);
-        add_rows("/exchange/files", walk_rows, test_walk);
 }

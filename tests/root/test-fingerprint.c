@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <fcntl.h>
-#include <sys/mount.h>
-#include <sys/stat.h>
 #include <sys/xattr.h>
-#include <unistd.h>
 
 #include "mount/on-disk.h"
 #include "mount/superblock.h"
@@ -18,13 +14,11 @@ typedef struct Disk {
         int loop;
 } Disk;
 
-static bool disk_make(Disk *d, const char *fs_type) {
-        *d = (Disk){ .fs_type = fs_type, .image = make_image(fs_type, fs_type), .loop = -1 };
-        if (!d->image)
-                return false;
-        d->target = make_target(fs_type);
-        d->device = attach_loop(d->image, &d->loop);
-        return true;
+static Disk disk_make(const char *fs_type) {
+        Disk d = { .fs_type = fs_type, .image = make_image(fs_type, fs_type), .target = make_target(fs_type) };
+
+        d.device = attach_loop(d.image, &d.loop);
+        return d;
 }
 
 static void disk_done(Disk *d) {
@@ -57,12 +51,10 @@ static void use(const Disk *d, unsigned long flags, bool write) {
         must(umount2(d->target, 0));
 }
 
-static void test_use(gconstpointer data) {
-        g_auto(Disk) d = { .loop = -1 };
+TEST_DISKS(test_use, "/fingerprint/use", "ext4", "xfs", "btrfs") {
+        g_auto(Disk) d = disk_make(data);
         Fingerprint first, read, written;
 
-        if (!disk_make(&d, data))
-                return;
         use(&d, 0, true);
         first = read_disk(&d);
         g_assert_true(fingerprint_is_known(&first));
@@ -91,13 +83,11 @@ static int mount_and_sync(const Disk *d) {
 
 /* ext4 counts the mount at once. xfs and btrfs do not change before a write. A thread of btrfs makes the tree
  * of UUIDs that mkfs leaves out. If the first mount ends before that, the next one makes it. */
-static void test_mounted(gconstpointer data) {
-        g_auto(Disk) d = { .loop = -1 };
+TEST_DISKS(test_mounted, "/fingerprint/mounted", "ext4", "xfs", "btrfs") {
+        g_auto(Disk) d = disk_make(data);
         Fingerprint before, now;
         int fd;
 
-        if (!disk_make(&d, data))
-                return;
         use(&d, 0, true);
         for (unsigned n = 0;; n++) {
                 before = read_disk(&d);
@@ -122,14 +112,12 @@ static void test_mounted(gconstpointer data) {
 }
 
 /* A copy of a mounted disk is as the disk would be after a loss of power. */
-static void test_crash(gconstpointer data) {
-        g_auto(Disk) d = { .loop = -1 };
+TEST_DISKS(test_crash, "/fingerprint/crash", "ext4", "xfs", "btrfs") {
+        g_auto(Disk) d = disk_make(data);
         g_autofree char *copy = NULL;
         _cleanup_close_ int fd = -EBADF;
         Fingerprint before, after;
 
-        if (!disk_make(&d, data))
-                return;
         use(&d, 0, true);
         before = read_disk(&d);
         copy = path_printf("%s-copy", d.image);
@@ -156,7 +144,7 @@ static void assert_unknown(const char *path, const char *fs_type) {
 }
 
 /* Empty disks, other types, a btrfs on several devices and an xfs without checksums have no fingerprint. */
-static void test_unknown(void) {
+TEST(test_unknown, "/fingerprint/unknown") {
         g_autofree char *xfs = make_image("unknown", NULL), *other = make_image("unknown-other", NULL);
 
         assert_unknown(xfs, "xfs");
@@ -180,16 +168,12 @@ static int is_on(const char *directory, const char *image) {
         return superblock_is_on_source(fd, &source);
 }
 
-static void test_device(void) {
+TEST_DISKS(test_device, "/superblock/device", "btrfs") {
         _cleanup_close_ int loop_one = -EBADF, loop_two = -EBADF;
         g_autofree char *one = make_image("one", NULL), *two = make_image("two", NULL),
                         *device_one = attach_loop(one, &loop_one), *device_two = attach_loop(two, &loop_two),
                         *target = make_target("btrfs");
 
-        if (!has_program("mkfs.btrfs")) {
-                g_test_skip("mkfs.btrfs");
-                return;
-        }
         g_assert_true(run("mkfs.btrfs", "-qf", device_one, NULL));
         must(mount(device_one, target, "btrfs", 0, NULL));
         g_assert_cmpint(is_on(target, one), ==, 1);
@@ -205,19 +189,10 @@ static void test_device(void) {
 }
 
 /* superblock_is_on_source() is for btrfs only. The mount table has the device of other types. */
-static void test_other(void) {
+TEST(test_other, "/superblock/other") {
         g_autofree char *image = make_image("other", NULL), *target = make_target("other");
 
         must(mount("tmpfs", target, "tmpfs", 0, NULL));
         g_assert_cmpint(is_on(target, image), ==, 1);
         must(umount2(target, 0));
-}
-
-void add_tests(void) {
-        add_words("/fingerprint/use", test_use, "ext4", "xfs", "btrfs", NULL);
-        add_words("/fingerprint/mounted", test_mounted, "ext4", "xfs", "btrfs", NULL);
-        add_words("/fingerprint/crash", test_crash, "ext4", "xfs", "btrfs", NULL);
-        g_test_add_func("/fingerprint/unknown", test_unknown);
-        g_test_add_func("/superblock/device", test_device);
-        g_test_add_func("/superblock/other", test_other);
 }

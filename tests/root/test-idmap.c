@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <dirent.h>
-#include <fcntl.h>
 #include <grp.h>
 #include <sched.h>
-#include <string.h>
-#include <sys/mount.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "mount/idmap.h"
 #include "volumes.h"
@@ -82,7 +77,7 @@ static void assert_owner_on_disk(const TestVolume *v, const char *name, uid_t ui
         assert_owner(AT_FDCWD, path, uid, gid);
 }
 
-static void test_view(gconstpointer data) {
+TEST_DISKS(test_view, "/idmap/view", "ext4", "xfs", "btrfs", "tmpfs") {
         static const struct {
                 const char *name;
                 gid_t disk, shown;
@@ -92,8 +87,6 @@ static void test_view(gconstpointer data) {
         };
         g_autoptr(TestVolume) v = volume_mount("view", data, 0);
 
-        if (!v)
-                return;
         g_autofree char *link = path_printf("%s/link", v->target);
         for (size_t i = 0; i < G_N_ELEMENTS(files); i++)
                 make_file(v->target, files[i].name, files[i].disk);
@@ -165,11 +158,9 @@ static void make_directory(const TestVolume *v, const char *name, gid_t gid, mod
         must(chmod(path, mode));
 }
 
-static void test_member(gconstpointer data) {
+TEST_DISKS(test_member, "/idmap/member", "ext4", "xfs", "btrfs", "tmpfs") {
         g_autoptr(TestVolume) v = volume_mount("member", data, 0);
 
-        if (!v)
-                return;
         must(chmod(v->target, 0755));
         make_directory(v, "shared", DISK, 02770);
         make_directory(v, "open", 0, 0777);
@@ -195,13 +186,11 @@ static void test_member(gconstpointer data) {
         g_assert_cmpint(access_as(plain, USER, DISK, "as-before"), ==, 0);
 }
 
-static void test_publish(void) {
+TEST(test_publish, "/idmap/publish") {
         g_autoptr(TestVolume) v = volume_mount("publish", "ext4", 0);
         g_autofree char *second = make_target("published"), *inside = path_printf("%s/file", second), *table = NULL,
                         *needle = path_printf(" %s rw,", second);
 
-        if (!v)
-                return;
         make_file(v->target, "file", DISK);
         _cleanup_close_ int tree = clone_mount(v->target);
         if (!swapped(tree, DISK, SHOWN))
@@ -217,11 +206,9 @@ static void test_publish(void) {
         must(umount2(second, 0));
 }
 
-static void test_again(void) {
+TEST(test_again, "/idmap/again") {
         g_autoptr(TestVolume) v = volume_mount("again", "ext4", 0);
 
-        if (!v)
-                return;
         must(chown(v->target, 0, DISK));
         _cleanup_close_ int tree = clone_mount(v->target);
         if (!swapped(tree, DISK, SHOWN))
@@ -231,18 +218,16 @@ static void test_again(void) {
 }
 
 /* A mount that processes may use already must not change. */
-static void test_attached(void) {
+TEST(test_attached, "/idmap/attached") {
         g_autoptr(TestVolume) v = volume_mount("attached", "ext4", 0);
 
-        if (!v)
-                return;
         must(chown(v->target, 0, DISK));
         _cleanup_close_ int fd = open(v->target, O_PATH | O_DIRECTORY | O_CLOEXEC);
         g_assert_cmpint(swap(fd, DISK, SHOWN), ==, -EINVAL);
         assert_owner(fd, "", 0, DISK);
 }
 
-static void test_errors(void) {
+TEST(test_errors, "/idmap/errors") {
         g_autoptr(TestVolume) v = volume_mount("errors", "tmpfs", 0), ramfs = volume_mount("ramfs", "ramfs", 0);
         _cleanup_close_ int tree = clone_mount(v->target), none = clone_mount(ramfs->target), file = -EBADF;
 
@@ -257,7 +242,7 @@ static void test_errors(void) {
         (void) swapped(tree, DISK, SHOWN);
 }
 
-static void test_edges(void) {
+TEST(test_edges, "/idmap/edges") {
         static const gid_t pairs[][2] = {
                 { 0, 1 },         { 5, 4294967294 }, { 0, 4294967294 }, { 4294967293, 4294967294 },
                 { 65534, 65535 }, { 9, 3 },
@@ -293,7 +278,7 @@ static int swap_without_namespaces(void) {
 }
 
 /* The limit counts in a user namespace of the child's own, so the host is not affected. */
-static void test_no_namespaces(void) {
+TEST(test_no_namespaces, "/idmap/no-namespaces") {
         pid_t pid = fork();
         int status;
 
@@ -315,7 +300,7 @@ static bool run_with(const char *capabilities) {
 }
 
 /* The capabilities that the unit leaves the worker are enough, and each of these is needed. */
-static void test_capabilities(void) {
+TEST(test_capabilities, "/idmap/capabilities") {
         static const char *const needed[] = { "setuid", "setgid", "setfcap" };
         g_autofree char *set = read_capabilities();
         g_autoptr(TestVolume) v = volume_mount("capabilities", "tmpfs", 0);
@@ -330,18 +315,6 @@ static void test_capabilities(void) {
                 g_test_message("without %s", needed[i]);
                 g_assert_false(run_with(less));
         }
-}
-
-void add_tests(void) {
-        add_words("/idmap/view", test_view, "ext4", "xfs", "btrfs", "tmpfs", NULL);
-        add_words("/idmap/member", test_member, "ext4", "xfs", "btrfs", "tmpfs", NULL);
-        g_test_add_func("/idmap/publish", test_publish);
-        g_test_add_func("/idmap/again", test_again);
-        g_test_add_func("/idmap/attached", test_attached);
-        g_test_add_func("/idmap/errors", test_errors);
-        g_test_add_func("/idmap/edges", test_edges);
-        g_test_add_func("/idmap/no-namespaces", test_no_namespaces);
-        g_test_add_func("/idmap/capabilities", test_capabilities);
 }
 
 int main(int argc, char **argv) {

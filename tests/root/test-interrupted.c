@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <signal.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "volumes.h"
 #include "wire/protocol.h"
@@ -21,7 +18,7 @@ static Operation *start_slowly(const TestVolume *v, uint64_t entries_per_sec) {
 }
 
 /* The child reports its progress during the walk, and ends when selvold hangs up. */
-static void test_hang_up(gconstpointer data) {
+TEST_DISKS(test_hang_up, "/interrupted/hang-up", "ext4", "xfs", "btrfs", "tmpfs") {
         const char *fs_type = data;
         g_autoptr(TestVolume) v = volume_mount("hang-up", fs_type, 0);
         unsigned n, labeled;
@@ -29,8 +26,6 @@ static void test_hang_up(gconstpointer data) {
         Operation *o;
         pid_t child;
 
-        if (!v)
-                return;
         n = fill_tree(v->target, 20, 50);
         o = start_slowly(v, 100);
         child = worker_find_child(worker);
@@ -59,7 +54,7 @@ static void test_hang_up(gconstpointer data) {
 }
 
 /* The child also ends in the middle of a large directory, whose walk would take a hundred seconds. */
-static void test_hang_up_in_large_directory(void) {
+TEST(test_hang_up_in_large_directory, "/interrupted/hang-up/large-directory") {
         enum { FILES = 100000 };
         g_autoptr(TestVolume) v = volume_mount("large", "tmpfs", 0);
         unsigned labeled;
@@ -126,13 +121,11 @@ static void test_killed_at(gconstpointer data) {
 }
 
 /* The child is killed at a moment that is drawn by lot. */
-static void test_killed_anytime(gconstpointer data) {
+TEST_DISKS(test_killed_anytime, "/interrupted/killed/anytime", "ext4", "xfs", "btrfs", "tmpfs") {
         const char *fs_type = data;
         g_autoptr(TestVolume) v = volume_mount("killed-anytime", fs_type, 0);
         unsigned n, partial = 0;
 
-        if (!v)
-                return;
         n = fill_tree(v->target, 20, 50);
 
         for (unsigned i = 0; i < 20 || partial == 0; i++) {
@@ -191,8 +184,5 @@ void add_tests(void) {
 #undef AFTER
 
         worker = worker_start(NULL, NULL);
-        add_words("/interrupted/hang-up", test_hang_up, "ext4", "xfs", "btrfs", "tmpfs", NULL);
-        add_words("/interrupted/killed/anytime", test_killed_anytime, "ext4", "xfs", "btrfs", "tmpfs", NULL);
-        g_test_add_func("/interrupted/hang-up/large-directory", test_hang_up_in_large_directory);
         add_rows("/interrupted/killed", kills, test_killed_at);
 }

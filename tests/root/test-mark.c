@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <string.h>
-#include <sys/mount.h>
-#include <sys/stat.h>
 #include <sys/xattr.h>
-#include <unistd.h>
 
 #include "volumes.h"
 
@@ -14,7 +10,7 @@ static Answer change_mark(const TestVolume *v, MarkChange change) {
 }
 
 /* One mount follows the other. */
-static void test_mount(gconstpointer data) {
+TEST_DISKS(test_mount, "/mark/mount", "ext4", "xfs", "btrfs") {
         static const struct {
                 const char *before; /* NULL: the mark of the row before */
                 MarkChange change;
@@ -39,8 +35,6 @@ static void test_mount(gconstpointer data) {
         g_autofree char *image = make_image("marked", fs_type), *target = make_target("marked");
         Arguments a = volume_at(image, fs_type, target);
 
-        if (!image)
-                return;
         for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
                 if (rows[i].before) {
                         assert_ok(call_mount(worker, &a));
@@ -65,7 +59,7 @@ static void test_mount(gconstpointer data) {
 }
 
 /* Others may have written these bytes. They count as no mark, and stay until the mark has to change. */
-static void test_invalid(void) {
+TEST(test_invalid, "/mark/invalid") {
         static const char big[3000] = "version=2 inode=0 fingerprint= label=complete";
         static const struct {
                 const char *bytes;
@@ -111,7 +105,7 @@ static void test_invalid(void) {
 }
 
 /* The worker writes no mark where no volume is mounted. */
-static void test_refused(void) {
+TEST(test_refused, "/mark/refused") {
         g_autoptr(TestVolume) v = volume_mount("refused", "ext4", 0);
         g_autofree char *directory = path_printf("%s/lost+found", v->target),
                         *file = path_printf("%s/file", v->target);
@@ -140,7 +134,7 @@ static void test_refused(void) {
 }
 
 /* The mount is read-only, but others can write to the file system, so the worker changes the mark. */
-static void test_read_only_mount(void) {
+TEST(test_read_only_mount, "/mark/read-only-mount") {
         g_autoptr(TestVolume) v = volume_mount("read-only-mount", "ext4", 0);
 
         must(mount(NULL, v->target, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL));
@@ -152,7 +146,7 @@ static void test_read_only_mount(void) {
 }
 
 /* The same for a new mount of a file system that is already mounted for writing. */
-static void test_read_only_beside(void) {
+TEST(test_read_only_beside, "/mark/read-only-beside") {
         g_autoptr(TestVolume) v = volume_mount("beside", "ext4", 0);
         g_autofree char *target = make_target("beside-reader");
 
@@ -169,7 +163,7 @@ static void test_read_only_beside(void) {
 }
 
 /* The file system is read-only, so the mark can neither change nor become false. */
-static void test_read_only(void) {
+TEST(test_read_only, "/mark/read-only") {
         g_autoptr(TestVolume) v = volume_mount("frozen", "ext4", 0);
 
         set_mark(v->target, MARK_LABELS("complete", "no", LABEL_1));
@@ -180,7 +174,7 @@ static void test_read_only(void) {
 }
 
 /* ramfs keeps no xattrs. */
-static void test_unsupported(void) {
+TEST(test_unsupported, "/mark/unsupported") {
         g_autoptr(Worker) with_ramfs = worker_start("[FileSystem ramfs]\nSource=none\n", NULL);
         g_autoptr(TestVolume) v = volume_mount("without", "ramfs", 0);
 
@@ -189,7 +183,7 @@ static void test_unsupported(void) {
 }
 
 /* The mark can't be written. The worker does not mount the volume if the mark claims too much. */
-static void test_stuck(void) {
+TEST(test_stuck, "/mark/stuck") {
         static const struct {
                 const char *mark;
                 MarkChange change;
@@ -226,7 +220,7 @@ static void test_stuck(void) {
 }
 
 /* The worker removes a mark that it can't write before it changes files, whatever the error is. */
-static void test_not_written(void) {
+TEST(test_not_written, "/mark/not-written") {
         g_autoptr(TestVolume) v = volume_mount("not-written", "ext4", 0);
         g_autoptr(Worker) traced = worker_start_traced("inject=fsetxattr:error=EROFS");
 
@@ -240,8 +234,8 @@ static void test_not_written(void) {
 }
 
 /* A new mark needs a block, and the disk has none left, so the volume has no mark afterwards. */
-static void test_full(gconstpointer data) {
-        const char *mark = data;
+TEST_WORDS(test_full, "/mark/full", "none", "shared") {
+        const char *mark = g_str_equal(data, "shared") ? MARK_LABELS("complete", "no", LABEL_1) : NULL;
         _cleanup_close_ int loop = -EBADF;
         g_autofree char *image = make_image("full", NULL), *target = make_target("full"), *device = NULL,
                         *filler = path_printf("of=%s/filler", target), *other = path_printf("%s/lost+found", target);
@@ -296,16 +290,5 @@ void add_tests(void) {
         };
 
         worker = worker_start(NULL, NULL);
-        add_words("/mark/mount", test_mount, "ext4", "xfs", "btrfs", NULL);
-        g_test_add_func("/mark/invalid", test_invalid);
-        g_test_add_func("/mark/refused", test_refused);
-        g_test_add_func("/mark/read-only-mount", test_read_only_mount);
-        g_test_add_func("/mark/read-only-beside", test_read_only_beside);
-        g_test_add_func("/mark/read-only", test_read_only);
-        g_test_add_func("/mark/unsupported", test_unsupported);
-        g_test_add_func("/mark/stuck", test_stuck);
-        g_test_add_func("/mark/not-written", test_not_written);
-        g_test_add_data_func("/mark/full/none", NULL, test_full);
-        g_test_add_data_func("/mark/full/shared", MARK_LABELS("complete", "no", LABEL_1), test_full);
         add_rows("/mark/order", kills, test_order);
 }

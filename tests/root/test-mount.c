@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <fcntl.h>
-#include <string.h>
 #include <sys/file.h>
-#include <sys/mount.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <glib/gstdio.h>
 
@@ -24,13 +19,10 @@ static void assert_forced_flags(const char *target) {
         g_assert_nonnull(strstr(options, "nodev"));
 }
 
-static void test_file_system(gconstpointer data) {
+TEST_DISKS(test_file_system, "/mount", "ext4", "xfs", "btrfs", "ext3") {
         const char *fs_type = data;
         g_autofree char *image = make_image(fs_type, fs_type), *target = make_target(fs_type),
                         *file = path_printf("%s/file", target);
-
-        if (!image)
-                return;
 
         g_auto(Answer) observed = expect_ok(call_observe(worker, image, "", target));
         g_assert_false(observed.question.node.selinux);
@@ -64,7 +56,7 @@ static void test_file_system(gconstpointer data) {
         assert_no_loop(image);
 }
 
-static void test_block_device(void) {
+TEST(test_block_device, "/mount/block-device") {
         _cleanup_close_ int loop = -EBADF;
         g_autofree char *image = make_image("block", "ext4"), *target = make_target("block"),
                         *device = attach_loop(image, &loop), *link = make_link("by-id", strrchr(device, '/') + 1);
@@ -84,7 +76,7 @@ static void test_block_device(void) {
 
 /* A worker that only looks opens nothing for writing. A reader of the image can lock it, and the worker does
  * not wait for that lock. */
-static void test_image_of_readers(void) {
+TEST(test_image_of_readers, "/mount/image-of-readers") {
         g_autofree char *image = make_image("readers", "ext4"), *target = make_target("readers");
         _cleanup_close_ int fd = open_path(image, O_RDONLY);
 
@@ -99,7 +91,7 @@ static void test_image_of_readers(void) {
 }
 
 /* access(2) says that an image that is only for appending is writable, but open(2) for writing fails. */
-static void test_image_append_only(void) {
+TEST(test_image_append_only, "/mount/image-append-only") {
         g_autofree char *lower = make_image("append-lower", "ext4"), *volume = path_printf(TEST_DIR "/append"),
                         *image = path_printf("%s/image", volume), *target = make_target("append");
 
@@ -121,7 +113,7 @@ static void test_image_append_only(void) {
 }
 
 /* The worker mounts with errors=remount-ro unless the caller says otherwise, whatever the superblock says. */
-static void test_errors(void) {
+TEST(test_errors, "/mount/errors") {
         static const struct {
                 const char *options, *expected;
         } rows[] = {
@@ -143,7 +135,7 @@ static void test_errors(void) {
 }
 
 /* Only mount(2) takes the flag iversion; a file system context does not. */
-static void test_other_way(void) {
+TEST(test_other_way, "/mount/other-way") {
         g_autofree char *image = make_image("flag", "ext4"), *target = make_target("flag");
         g_autoptr(Worker) w = worker_start("[FileSystem ext4]\nMountOptions=iversion\n", NULL);
 
@@ -153,7 +145,7 @@ static void test_other_way(void) {
         assert_no_loop(image);
 }
 
-static void test_tmpfs(void) {
+TEST(test_tmpfs, "/mount/tmpfs") {
         g_autofree char *target = make_target("tmpfs");
 
         assert_says(call_observe(worker, "tmpfs", "tmpfs", target), question.observed.n_mounts, ==, 0);
@@ -163,7 +155,7 @@ static void test_tmpfs(void) {
 }
 
 /* A file system has two holders, each of them read-only or not. */
-static void test_share(gconstpointer data) {
+TEST_WORDS(test_share, "/share", "rw rw", "rw ro", "ro rw", "ro ro") {
         const char *how = data; /* of the first and the second: "ro rw" */
         bool first_read_only = g_str_has_prefix(how, "ro"), second_read_only = g_str_has_suffix(how, "ro");
         g_autofree char *image = make_image("share", "ext4"), *one = make_target("share-1"),
@@ -201,7 +193,7 @@ static void test_share(gconstpointer data) {
         g_assert_cmpint(umount2(two, 0), ==, 0);
 }
 
-static void test_share_refused(void) {
+TEST(test_share_refused, "/share/refused") {
         g_autofree char *image = make_image("a", "ext4"), *other = make_image("b", "ext4"),
                         *one = make_target("refused-1"), *two = make_target("refused-2");
 
@@ -232,7 +224,7 @@ static void test_share_refused(void) {
 
 /* Another mount hides the mount that is to be shared. The worker mounts a disk once more then. A tmpfs can't
  * be mounted once more. */
-static void test_share_hidden(void) {
+TEST(test_share_hidden, "/share/hidden") {
         g_autofree char *image = make_image("covered", "ext4"), *one = make_target("covered-1"),
                         *two = make_target("covered-2"), *file = path_printf("%s/file", one),
                         *file_two = path_printf("%s/file", two);
@@ -265,7 +257,7 @@ static void test_share_hidden(void) {
 
 /* The worker sees the mounts of others anywhere. Such a volume may be the host's own disk, so the worker
  * refuses it, unless an administrator allows the place. */
-static void test_mounted_elsewhere(void) {
+TEST(test_mounted_elsewhere, "/observe/mounted-elsewhere") {
         g_autoptr(Worker) trusting = worker_start("[Worker]\nForeignRoots=" TEST_DIR "\n", NULL);
         _cleanup_close_ int loop = -EBADF;
         g_autofree char *image = make_image("elsewhere", "ext4"), *target = make_target("elsewhere"),
@@ -331,7 +323,7 @@ static pid_t mount_hidden(const char *device, const char *directory) {
 }
 
 /* Only the kernel knows of such a mount. The worker tells selvold, which decides whether to share it. */
-static void test_hidden(void) {
+TEST(test_hidden, "/observe/hidden") {
         _cleanup_close_ int loop = -EBADF;
         g_autofree char *image = make_image("hidden", "ext4"), *target = make_target("hidden"),
                         *directory = path_printf(TEST_DIR "/hidden"), *device = attach_loop(image, &loop);
@@ -355,14 +347,12 @@ static void test_hidden(void) {
         g_assert_cmpint(waitpid(pid, NULL, 0), ==, pid);
 }
 
-static void test_btrfs_mounted_elsewhere(void) {
-        g_autofree char *image = make_image("btrfs-2", "btrfs"), *one = make_target("btrfs-1"),
-                        *two = make_target("btrfs-2"), *device = NULL, *link = path_printf(TEST_IMAGES "/scratch");
+TEST_DISKS(test_btrfs_mounted_elsewhere, "/observe/mounted-elsewhere", "btrfs") {
         _cleanup_close_ int loop = -EBADF;
+        g_autofree char *image = make_image("btrfs-2", "btrfs"), *one = make_target("btrfs-1"),
+                        *two = make_target("btrfs-2"), *device = attach_loop(image, &loop),
+                        *link = path_printf(TEST_IMAGES "/scratch");
 
-        if (!image)
-                return;
-        device = attach_loop(image, &loop);
         /* The mount table then has the link as the source of the mount. */
         g_assert_cmpint(symlink(device, link), ==, 0);
         g_assert_cmpint(mount(link, one, "btrfs", 0, NULL), ==, 0);
@@ -382,7 +372,7 @@ static void test_btrfs_mounted_elsewhere(void) {
 }
 
 /* The worker uses a loop device of others, as two loop devices of one image would have two superblocks. */
-static void test_loop_of_others(void) {
+TEST(test_loop_of_others, "/mount/loop-of-others") {
         int loop;
         g_autofree char *image = make_image("loop", "ext4"), *target = make_target("loop"),
                         *device = attach_loop(image, &loop);
@@ -401,7 +391,7 @@ static void test_loop_of_others(void) {
         g_assert_true(run("sh", "-c", "losetup -d $(losetup -n -O NAME -j \"$1\")", "sh", image, NULL));
 }
 
-static void test_unmount(void) {
+TEST(test_unmount, "/unmount") {
         g_autofree char *target = make_target("unmount"), *file = path_printf("%s/file", target),
                         *link = path_printf(TEST_TARGETS "/unmount-link");
         int fd;
@@ -446,7 +436,7 @@ static gpointer mount_over(gpointer worker_of_child) {
 
 /* The worker unmounts the mount that others have put on top after the worker's look at the target, and says
  * that the volume is still mounted. */
-static void test_unmount_covered(void) {
+TEST(test_unmount_covered, "/unmount-covered") {
         g_autoptr(Worker) slow = worker_start_traced("inject=umount2:delay_enter=3000000");
         g_autofree char *target = make_target("covered");
         GThread *thread;
@@ -469,8 +459,8 @@ static void test_unmount_covered(void) {
 
 /* A mount over the target or its parent hides the volume. The worker does not take it for gone, and names the
  * mount that hides it. */
-static void test_unmount_hidden(gconstpointer data) {
-        const char *over = data;
+TEST_WORDS(test_unmount_hidden, "/unmount-hidden", "target", "parent") {
+        const char *over = g_str_equal(data, "target") ? "/sub" : "";
         g_autofree char *parent = make_target("hidden"), *target = make_target("hidden/sub"),
                         *covered = path_printf("%s%s", parent, over), *name = path_printf("at '%s'", covered);
         size_t before = count_mounts();
@@ -493,7 +483,7 @@ static Answer call_verify_root(const char *path, const char *context) {
         return call_verify_labels(worker, path, context, VERIFY_ROOT);
 }
 
-static void test_labels(void) {
+TEST(test_labels, "/labels") {
         g_autofree char *image = make_image("label", "ext4"), *target = make_target("label"),
                         *file = path_printf("%s/file", target), *fifo = path_printf("%s/fifo", target),
                         *link = path_printf("%s/link", target);
@@ -532,23 +522,4 @@ static void test_labels(void) {
 
 void add_tests(void) {
         worker = worker_start(NULL, NULL);
-        add_words("/mount", test_file_system, "ext4", "xfs", "btrfs", "ext3", NULL);
-        add_words("/share", test_share, "rw rw", "rw ro", "ro rw", "ro ro", NULL);
-        g_test_add_func("/mount/block-device", test_block_device);
-        g_test_add_func("/mount/errors", test_errors);
-        g_test_add_func("/mount/image-of-readers", test_image_of_readers);
-        g_test_add_func("/mount/image-append-only", test_image_append_only);
-        g_test_add_func("/mount/other-way", test_other_way);
-        g_test_add_func("/mount/tmpfs", test_tmpfs);
-        g_test_add_func("/share/refused", test_share_refused);
-        g_test_add_func("/share/hidden", test_share_hidden);
-        g_test_add_func("/observe/mounted-elsewhere", test_mounted_elsewhere);
-        g_test_add_func("/observe/hidden", test_hidden);
-        g_test_add_func("/observe/btrfs-mounted-elsewhere", test_btrfs_mounted_elsewhere);
-        g_test_add_func("/mount/loop-of-others", test_loop_of_others);
-        g_test_add_func("/unmount", test_unmount);
-        g_test_add_func("/unmount-covered", test_unmount_covered);
-        g_test_add_data_func("/unmount-hidden/target", "/sub", test_unmount_hidden);
-        g_test_add_data_func("/unmount-hidden/parent", "", test_unmount_hidden);
-        g_test_add_func("/labels", test_labels);
 }

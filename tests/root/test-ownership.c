@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <string.h>
-#include <sys/mount.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "volumes.h"
 
 /* The worker gives the files of a volume to a group, or shows them with the group. The tests check the mark,
@@ -27,8 +22,6 @@ static void make_file(const char *path, gid_t gid, mode_t mode) {
 static char *make_volume(const char *name, const char *fs_type, unsigned *ret_n) {
         g_autoptr(TestVolume) v = volume_mount(name, fs_type, 0);
 
-        if (!v)
-                return NULL;
         fill_tree(v->target, 3, 5);
         must(chmod(v->target, 0755));
         *ret_n = count_labeled(v->target, "");
@@ -41,8 +34,6 @@ static char *make_owned_volume(const char *name, const char *fs_type) {
         unsigned n = 0;
         char *image = make_volume(name, fs_type, &n);
 
-        if (!image)
-                return NULL;
         assert_ok(mount_with(worker, image, fs_type, target, .files = wanted_group(1000)));
         must(umount2(target, 0));
         return image;
@@ -67,14 +58,12 @@ static void assert_groups(const Answer *a, OwnershipAction action, OwnershipReas
         }
 }
 
-static void test_mount(gconstpointer data) {
+TEST_DISKS(test_mount, "/ownership/mount", "ext4", "xfs", "btrfs") {
         const char *fs_type = data;
         g_autofree char *image = NULL, *target = make_target("publish-here");
         unsigned n = 0;
 
         image = make_volume("owned", fs_type, &n);
-        if (!image)
-                return;
         g_auto(Answer) done = expect_ok(
                 mount_with(worker, image, fs_type, target, .change = MARK_RESET_LABELS, .files = wanted_group(1000)));
         assert_groups(&done, OWNERSHIP_WALK, OWNERSHIP_UNKNOWN, 1000, 1000);
@@ -92,7 +81,7 @@ static void test_mount(gconstpointer data) {
 }
 
 /* One walk sets labels and group. A walk for one of them leaves the other in the mark. */
-static void test_both(void) {
+TEST(test_both, "/ownership/both") {
         g_autoptr(TestVolume) v = volume_mount("both", "ext4", 0);
         Arguments a = live(v, wanted_group(1000));
         unsigned n;
@@ -123,7 +112,7 @@ static void test_both(void) {
 }
 
 /* The modes for readers are not enough for writers. A walk for readers keeps the modes for writers. */
-static void test_readers(void) {
+TEST(test_readers, "/ownership/readers") {
         g_autoptr(TestVolume) v = volume_mount("modes", "ext4", 0);
         g_autofree char *file = g_build_filename(v->target, "file", NULL);
         Arguments a = live(v, wanted_group(1000));
@@ -150,7 +139,7 @@ static void test_readers(void) {
         assert_mark(v->target, MARK_GROUP("partial", "1000"));
 }
 
-static void test_fails(void) {
+TEST(test_fails, "/ownership/fails") {
         g_autoptr(TestVolume) v = volume_mount("fails", "ext4", 0);
         g_autofree char *file = g_build_filename(v->target, "file", NULL);
         const Arguments a = live(v, wanted_group(1000));
@@ -171,14 +160,12 @@ static void test_fails(void) {
 }
 
 /* The worker writes no file. The mount shows the wanted group, and a new file has the old group on disk. */
-static void test_map(gconstpointer data) {
+TEST_DISKS(test_map, "/ownership/map", "ext4", "xfs", "btrfs") {
         const char *fs_type = data;
         g_autofree char *image = make_owned_volume("mapped", fs_type), *target = make_target("mapped-here"),
                         *file = g_build_filename(target, "new", NULL);
         Arguments a = { .target = target, .files = wanted_group(2000) };
 
-        if (!image)
-                return;
         g_auto(Answer) mapped = expect_ok(mount_for(image, fs_type, target, 2000));
         assert_groups(&mapped, OWNERSHIP_MAP, OWNERSHIP_OTHER_GROUP, 2000, 1000);
         g_assert_cmpuint(mapped.heard.n_walks, ==, 0);
@@ -212,7 +199,7 @@ static void test_map(gconstpointer data) {
 }
 
 /* A clone of an idmapped mount is idmapped. A clone of a plain mount can become idmapped. */
-static void test_map_shared(void) {
+TEST(test_map_shared, "/ownership/map-shared") {
         g_autofree char *image = make_owned_volume("shared", "ext4"), *plain = make_target("plain"),
                         *mapped = make_target("mapped-shared"), *clone = make_target("clone");
         Arguments a = { .source = image, .fs_type = "ext4", .target = plain };
@@ -254,7 +241,7 @@ static void test_map_shared(void) {
 }
 
 /* K9: others have changed the group or the mode of a file. The worker sees that before it maps. */
-static void test_map_differs(void) {
+TEST(test_map_differs, "/ownership/map-differs") {
         static const struct {
                 gid_t gid;
                 mode_t mode;
@@ -292,7 +279,7 @@ static Arguments map_only_at(const char *image, const char *target) {
 }
 
 /* The worker may map, but change no file. */
-static void test_map_only(void) {
+TEST(test_map_only, "/ownership/map-only") {
         g_autofree char *image = make_owned_volume("map-only", "ext4"), *target = make_target("map-only-here"),
                         *file = g_build_filename(target, "file", NULL);
         Arguments a = map_only_at(image, target);
@@ -315,7 +302,7 @@ static void test_map_only(void) {
 }
 
 /* The worker looks at some files before it maps. It does not wait between them, as a walk does. */
-static void test_map_only_at_once(void) {
+TEST(test_map_only_at_once, "/ownership/map-only/at-once") {
         static const char log[] = TEST_DIR "/waits";
         g_autofree char *image = make_owned_volume("at-once", "ext4"), *target = make_target("at-once-here");
         g_autoptr(Worker) traced = worker_start_logged("trace=nanosleep,clock_nanosleep", log);
@@ -335,7 +322,7 @@ static void test_map_only_at_once(void) {
 }
 
 /* The new mount is read-only, but another one is writable, so the worker resets a wrong mark. */
-static void test_map_only_beside(void) {
+TEST(test_map_only_beside, "/ownership/map-only-beside") {
         g_autofree char *image = make_owned_volume("map-beside", "ext4"), *target = make_target("map-beside-here"),
                         *writer = make_target("map-beside-writer"), *file = g_build_filename(writer, "file", NULL);
         const Arguments a = map_only_at(image, target);
@@ -351,7 +338,7 @@ static void test_map_only_beside(void) {
 }
 
 /* The worker mounts the disk once more for a reader, as a clone of the mapped mount would be mapped, too. */
-static void test_reader_beside(void) {
+TEST(test_reader_beside, "/ownership/reader-beside") {
         g_autofree char *image = make_owned_volume("beside", "ext4"), *mapped = make_target("beside-mapped"),
                         *reader = make_target("beside-reader");
 
@@ -365,7 +352,7 @@ static void test_reader_beside(void) {
 }
 
 /* The kernel can't idmap an ext3, so the worker gives the files to the group. */
-static void test_map_unsupported(void) {
+TEST(test_map_unsupported, "/ownership/map-unsupported") {
         g_autofree char *image = make_owned_volume("no-idmap", "ext3"), *target = make_target("no-idmap-here");
 
         g_auto(Answer) mounted = expect_ok(mount_for(image, "ext3", target, 2000));
@@ -376,7 +363,7 @@ static void test_map_unsupported(void) {
 }
 
 /* Another pod relies on the group of the files. The worker may map, but not walk. */
-static void test_reliance(void) {
+TEST(test_reliance, "/ownership/reliance") {
         g_autofree char *image = make_owned_volume("relied-on", "ext4"), *target = make_target("relied-on-here");
         const Reliance other = { .gid = 1000, .who = (char *) "pod-1" },
                        same = { .gid = 2000, .who = (char *) "pod-2" };
@@ -403,7 +390,7 @@ static void test_reliance(void) {
 }
 
 /* The other pod has gone when the worker asks selvold once more. */
-static void test_reliance_ends(void) {
+TEST(test_reliance_ends, "/ownership/reliance-ends") {
         g_autofree char *image = make_owned_volume("relied-on-no-more", "ext4"),
                         *target = make_target("no-more-here");
         const Reliance other = { .gid = 1000, .who = (char *) "pod-1" };
@@ -417,7 +404,7 @@ static void test_reliance_ends(void) {
         must(umount2(target, 0));
 }
 
-static void test_refused(void) {
+TEST(test_refused, "/ownership/refused") {
         g_autoptr(TestVolume) v = volume_mount("refused", "ext4", MS_RDONLY);
         Arguments a = live(v, wanted_group(1000));
 
@@ -429,7 +416,7 @@ static void test_refused(void) {
 }
 
 /* The worker has only the capabilities that the unit leaves it. */
-static void test_capabilities(void) {
+TEST(test_capabilities, "/ownership/capabilities") {
         g_autofree char *capabilities = read_capabilities(), *image = NULL, *target = make_target("capable");
         const char *const wrapper[] = { "setpriv", "--bounding-set", capabilities, "--inh-caps", capabilities, NULL };
         g_autoptr(Worker) bounded = worker_start(NULL, wrapper);
@@ -548,7 +535,7 @@ static void assert_damaged(const char *image, const char *fs_type, const char *t
 
 /* The root says that a directory is a file, so a walk would not enter the directory. The labels of both are
  * right. The worker reports the entry, whatever link count the root has. */
-static void test_lie(gconstpointer data) {
+TEST_DISKS(test_lie, "/ownership/lie", "ext4", "xfs", "btrfs") {
         const char *fs_type = data;
         static const char *const links[] = { "3", "2", "1" };
         const FilesWanted wanted[] = { wanted_group(4242), wanted_labels(LABEL_1), wanted_labels(LABEL_2) };
@@ -577,8 +564,8 @@ static void test_lie(gconstpointer data) {
 }
 
 /* The root says that a file, or a link, is a directory. */
-static void test_lie_of_file(gconstpointer data) {
-        const char *points_to = data; /* NULL: a regular file */
+TEST_WORDS(test_lie_of_file, "/ownership/lie", "of-file", "of-link") {
+        const char *points_to = g_str_equal(data, "of-link") ? "." : NULL;
         const FilesWanted wanted[] = { wanted_group(4242), wanted_labels(LABEL_1) };
         g_autofree char *image = path_printf(TEST_IMAGES "/lie-file"), *target = make_target("lie"),
                         *file = path_printf("%s/pretender", target), *lost = path_printf("%s/lost+found", target);
@@ -598,23 +585,4 @@ static void test_lie_of_file(gconstpointer data) {
 
 void add_tests(void) {
         worker = worker_start(NULL, NULL);
-        add_words("/ownership/mount", test_mount, "ext4", "xfs", "btrfs", NULL);
-        add_words("/ownership/map", test_map, "ext4", "xfs", "btrfs", NULL);
-        add_words("/ownership/lie", test_lie, "ext4", "xfs", "btrfs", NULL);
-        g_test_add_func("/ownership/both", test_both);
-        g_test_add_data_func("/ownership/lie/of-file", NULL, test_lie_of_file);
-        g_test_add_data_func("/ownership/lie/of-link", ".", test_lie_of_file);
-        g_test_add_func("/ownership/readers", test_readers);
-        g_test_add_func("/ownership/fails", test_fails);
-        g_test_add_func("/ownership/map-shared", test_map_shared);
-        g_test_add_func("/ownership/map-differs", test_map_differs);
-        g_test_add_func("/ownership/map-only", test_map_only);
-        g_test_add_func("/ownership/map-only/at-once", test_map_only_at_once);
-        g_test_add_func("/ownership/map-only-beside", test_map_only_beside);
-        g_test_add_func("/ownership/reader-beside", test_reader_beside);
-        g_test_add_func("/ownership/map-unsupported", test_map_unsupported);
-        g_test_add_func("/ownership/reliance", test_reliance);
-        g_test_add_func("/ownership/reliance-ends", test_reliance_ends);
-        g_test_add_func("/ownership/refused", test_refused);
-        g_test_add_func("/ownership/capabilities", test_capabilities);
 }

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/file.h>
-#include <sys/mount.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "wire/names.h"
 #include "wire/protocol.h"
@@ -91,8 +85,8 @@ static Operation *start_hanging(const Worker *w, const char *target) {
         return o;
 }
 
-static void test_hang_up(gconstpointer data) {
-        bool stubborn = GPOINTER_TO_INT(data);
+TEST_WORDS(test_hang_up, "/hang-up", "helper", "stubborn-helper") {
+        bool stubborn = g_str_equal(data, "stubborn-helper");
         g_autofree char *target = make_target("hang");
         g_autoptr(Worker) w = worker_start("[FileSystem selvolhang]\nSource=none\n", NULL);
         Operation *o;
@@ -110,7 +104,7 @@ static void test_hang_up(gconstpointer data) {
 }
 
 /* Another process replaces the target while the worker stages the volume, so it publishes no mount. */
-static void test_target_replaced(gconstpointer data) {
+TEST_WORDS(test_target_replaced, "/target-replaced", "mounted", "symlink", "directory", "absent") {
         const char *how = data;
         static const char script[] = "#!/bin/sh\n"
                                      "mount -t tmpfs staged \"$2\"\n"
@@ -173,7 +167,7 @@ static bool can_connect(const Worker *w, uid_t uid) {
         return WEXITSTATUS(status) == 0;
 }
 
-static void test_peers(void) {
+TEST(test_peers, "/peers") {
         g_autoptr(Worker) w = worker_start(NULL, NULL);
 
         g_assert_true(can_connect(w, 0));
@@ -190,7 +184,7 @@ static void assert_is_served(sd_bus *bus) {
 }
 
 /* The worker serves more connections than it may have children, one after the other. */
-static void test_limit(void) {
+TEST(test_limit, "/limit") {
         g_autoptr(Worker) w = worker_start(NULL, NULL);
         enum { MANY = 160 };
         sd_bus *bus[MANY];
@@ -206,7 +200,7 @@ static void test_limit(void) {
 /* Many children mount an image at the same time. The image gets one loop device, and so one superblock. A
  * child that has seen no other mount of the image must not share its superblock, which a file system context
  * can tell. */
-static void test_same_image(void) {
+TEST(test_same_image, "/same-image") {
         g_autoptr(Worker) w = worker_start(NULL, NULL);
         g_autofree char *image = make_image("same", "ext4");
         enum { MANY = 16 };
@@ -245,7 +239,8 @@ static bool has_state(pid_t pid, char state) {
 
 /* The worker serves a connection also when the child that waits for one is dead, whether or not the worker
  * has seen its end. */
-static void test_spare_killed(gconstpointer knows) {
+TEST_WORDS(test_spare_killed, "/spare-killed", "known", "unknown") {
+        const bool knows = g_str_equal(data, "known");
         g_autoptr(Worker) w = worker_start(NULL, NULL);
         pid_t spare = wait_for_child(w->pid, CHILDREN_SPARE);
         g_autoptr(sd_bus) bus = NULL;
@@ -265,7 +260,7 @@ static void test_spare_killed(gconstpointer knows) {
 }
 
 /* A child that waits for an answer ends with the worker, too. */
-static void test_stop_with_children(void) {
+TEST(test_stop_with_children, "/stop-with-children") {
         Worker *w = worker_start(NULL, NULL);
         g_autofree char *target = make_target("stop");
         g_autoptr(sd_bus) idle = worker_dial(w);
@@ -291,7 +286,7 @@ static void reload(const Worker *w, const char *dropin) {
         must(kill(w->pid, SIGHUP));
 }
 
-static void test_reload(void) {
+TEST(test_reload, "/reload") {
         static const char log[] = TEST_DIR "/reload-log";
         g_autoptr(Worker) w = worker_launch(NULL, &(Launch){ .log = log });
         g_autofree char *target = make_target("reload");
@@ -308,7 +303,7 @@ static void test_reload(void) {
 }
 
 /* The worker itself logs what it has done and refused, so that the log does not depend on selvold. */
-static void test_log(void) {
+TEST(test_log, "/log") {
         static const char log[] = TEST_DIR "/log";
         g_autoptr(Worker) w = worker_launch(NULL, &(Launch){ .log = log });
         g_autofree char *target = make_target("log");
@@ -329,7 +324,7 @@ static void test_log(void) {
 }
 
 /* The worker refuses the options for tests together with a socket from systemd. */
-static void test_command_line(void) {
+TEST(test_command_line, "/command-line") {
         g_autofree char *program = g_test_build_filename(G_TEST_BUILT, "src", "selvol-worker", NULL);
 
         g_assert_true(run(program, "--version", NULL));
@@ -344,7 +339,7 @@ static void test_command_line(void) {
 }
 
 /* systemd does not restart the worker after exit status 78. */
-static void test_wrong_configuration(void) {
+TEST(test_wrong_configuration, "/wrong-configuration") {
         g_autofree char *program = g_test_build_filename(G_TEST_BUILT, "src", "selvol-worker", NULL);
         const char *etc = TEST_DIR "/wrong", *file = TEST_DIR "/wrong/selvol.conf";
 
@@ -364,17 +359,4 @@ void add_tests(void) {
                 add_words("/killed", test_killed, "fsconfig:signal=KILL:when=2", NULL);
         add_words("/killed", test_killed, "mount_setattr:signal=KILL:when=1", "fgetxattr:signal=KILL:when=1",
                   "move_mount:signal=KILL:when=1", NULL);
-        g_test_add_data_func("/hang-up/helper", GINT_TO_POINTER(false), test_hang_up);
-        g_test_add_data_func("/hang-up/stubborn-helper", GINT_TO_POINTER(true), test_hang_up);
-        add_words("/target-replaced", test_target_replaced, "mounted", "symlink", "directory", "absent", NULL);
-        g_test_add_func("/peers", test_peers);
-        g_test_add_func("/limit", test_limit);
-        g_test_add_data_func("/spare-killed/known", "known", test_spare_killed);
-        g_test_add_data_func("/spare-killed/unknown", NULL, test_spare_killed);
-        g_test_add_func("/stop-with-children", test_stop_with_children);
-        g_test_add_func("/same-image", test_same_image);
-        g_test_add_func("/reload", test_reload);
-        g_test_add_func("/log", test_log);
-        g_test_add_func("/command-line", test_command_line);
-        g_test_add_func("/wrong-configuration", test_wrong_configuration);
 }

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <fcntl.h>
-#include <sys/mount.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <glib/gstdio.h>
 
 #include "mount/detached.h"
@@ -77,7 +72,7 @@ static void clean_up(void) {
         (void) g_rmdir(MOVED);
 }
 
-static void test_case(gconstpointer data) {
+TEST_ROWS(test_case, "/publish", cases) {
         const Case *c = data;
         char *roots[] = { (char *) TEST_TARGETS, NULL };
         const Settings settings = { .target_roots = roots };
@@ -98,8 +93,4 @@ static void test_case(gconstpointer data) {
         if (c->meddle == leave_alone)
                 g_assert_cmpuint(outcome.fact.mount_id, ==, mount_id_of(TARGET));
         clean_up();
-}
-
-void add_tests(void) {
-        add_rows("/publish", cases, test_case);
 }

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <fcntl.h>
 #include <sched.h>
-#include <string.h>
-#include <sys/mount.h>
-#include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <unistd.h>
 
 #include "basic/string-util.h"
 #include "operation.h"
@@ -95,7 +90,7 @@ static void prepare(void) {
         must(mknod(I "device", S_IFBLK | 0600, makedev(7, 0)));
 }
 
-static void test_row(gconstpointer data) {
+TEST_ROWS(test_row, "/refuse", rows) {
         const Row *row = data;
         size_t before = count_mounts();
 
@@ -112,7 +107,7 @@ static void test_row(gconstpointer data) {
         assert_no_loop(I "good");
 }
 
-static void test_contents(void) {
+TEST(test_contents, "/refuse/contents") {
         g_autofree char *empty = make_image("empty", NULL), *ext2 = make_image("ext2", "ext2"),
                         *xfs = make_image("x", "xfs");
 
@@ -138,22 +133,15 @@ static void test_contents(void) {
         assert_fails(call_observe(worker, empty, "", T "free"), "InvalidVolume", "wipefs");
 }
 
-static void test_host_device(void) {
-        static const char *const fs_types[] = { "ext4", "btrfs" };
+TEST_DISKS(test_host_device, "/refuse/host-device", "ext4", "btrfs") {
+        _cleanup_close_ int loop = -EBADF;
+        g_autofree char *image = make_image(data, data), *device = attach_loop(image, &loop);
 
-        for (size_t i = 0; i < G_N_ELEMENTS(fs_types); i++) {
-                g_autofree char *image = make_image(fs_types[i], fs_types[i]), *device = NULL;
-                _cleanup_close_ int loop = -EBADF;
-
-                if (!image)
-                        return;
-                device = attach_loop(image, &loop);
-                g_assert_cmpint(mount(device, "/srv", fs_types[i], 0, NULL), ==, 0);
-                g_auto(Answer) refused = call_observe(worker, device, "", T "free");
-                g_assert_cmpint(umount2("/srv", 0), ==, 0);
-                assert_answer(refused, "PathNotAllowed");
-                assert_message(refused, "host's own system");
-        }
+        must(mount(device, "/srv", data, 0, NULL));
+        g_auto(Answer) refused = call_observe(worker, device, "", T "free");
+        must(umount2("/srv", 0));
+        assert_answer(refused, "PathNotAllowed");
+        assert_message(refused, "host's own system");
 }
 
 static void assert_source(const char *source, const char *kind, const char *needle) {
@@ -162,7 +150,7 @@ static void assert_source(const char *source, const char *kind, const char *need
 
 /* The worker follows links in /dev, which udev makes. Anybody can make links in /dev/shm: the answer is the
  * same for each of these, so it tells the caller nothing of the file that the link leads to. */
-static void test_links_in_dev(void) {
+TEST(test_links_in_dev, "/refuse/links-in-dev") {
         static const char *const elsewhere[] = { "/etc/shadow", "/etc/no-such-file", "/dev/loop0", "no-such-file",
                                                  "." };
         _cleanup_close_ int loop = -EBADF;
@@ -196,7 +184,7 @@ static void test_links_in_dev(void) {
 }
 
 /* Another user than root can change each of these images, or put another file in its place. */
-static void test_images_of_others(void) {
+TEST(test_images_of_others, "/refuse/images-of-others") {
         static const struct {
                 const char *path;
                 mode_t mode;
@@ -228,7 +216,7 @@ static void test_images_of_others(void) {
 /* Root in a container can write an image on its volume, and the image belongs to root then. The worker
  * therefore refuses images beneath the target roots. An emptyDir is no mount: it is on the host's own file
  * system. */
-static void test_image_on_volume(void) {
+TEST(test_image_on_volume, "/refuse/image-on-volume") {
         static const char roots[] = "[Worker]\nSourceRoots=/dev " TEST_IMAGES " " TEST_TARGETS "\n";
         static const struct {
                 const char *directory;
@@ -255,7 +243,7 @@ static void test_image_on_volume(void) {
 }
 
 /* The kernel takes mount options from the superblock, too. The same options are allowed for these. */
-static void test_superblock_asks(void) {
+TEST(test_superblock_asks, "/refuse/superblock-asks") {
         static const struct {
                 const char *flag, *options;
                 bool no_list; /* no option is allowed */
@@ -302,7 +290,7 @@ static void test_superblock_asks(void) {
 }
 
 /* The path leads to another device when the worker mounts than when the worker has checked it. */
-static void test_device_replaced(void) {
+TEST(test_device_replaced, "/refuse/device-replaced") {
         g_autofree char *checked = make_image("checked", "ext4"), *other = make_image("other", "ext4"),
                         *path = path_printf("/dev/selvol-test-%i-block", (int) getpid()),
                         *next = path_printf("%s-next", path);
@@ -329,14 +317,14 @@ static void test_device_replaced(void) {
 }
 
 /* The kernel tells the reason through a file system context; mount(2) returns only an error number. */
-static void test_bad_value(void) {
+TEST(test_bad_value, "/refuse/bad-value") {
         assert_fails(mount_with(worker, I "good", "ext4", T "free", .options = "commit=never"), "MountFailed",
                      stages_in_namespace() ? "journalctl -k" : "commit");
         g_assert_false(is_mounted(T "free"));
         assert_no_loop(I "good");
 }
 
-static void test_read_only_image(void) {
+TEST(test_read_only_image, "/read-only-image") {
         g_autofree char *image = make_image("read-only", "ext4");
         Arguments a = volume_at(image, "ext4", T "free");
 
@@ -350,7 +338,7 @@ static void test_read_only_image(void) {
         g_assert_cmpint(umount2(image, 0), ==, 0);
 }
 
-static void test_not_mounted(void) {
+TEST(test_not_mounted, "/refuse/not-mounted") {
         assert_fails(call_adopt(worker, &(Arguments){ .target = T "free" }), "InvalidTarget", "Nothing is mounted");
         assert_fails(call_adopt(worker, &(Arguments){ .target = "/proc" }), "PathNotAllowed");
         g_auto(Answer) unmounted = expect(call_adopt(worker, &(Arguments){ .target = T "free" }), "InvalidTarget");
@@ -358,7 +346,7 @@ static void test_not_mounted(void) {
         assert_fails(call_verify_labels(worker, "/etc/shadow", "a:b:c", VERIFY_ROOT), "PathNotAllowed");
 }
 
-static void test_root_directory(void) {
+TEST(test_root_directory, "/root-directory") {
         g_autoptr(Worker) missing = worker_start("[Worker]\nTargetRoots=/run/selvol-test/absent\n", NULL);
 
         assert_fails(call_observe(missing, I "good", "", "/run/selvol-test/absent/a"), "InvalidTarget",
@@ -371,7 +359,7 @@ static void test_root_directory(void) {
                      "symbolic link");
 }
 
-static void test_no_roots(void) {
+TEST(test_no_roots, "/refuse/no-roots") {
         g_autoptr(Worker) none = worker_start("[Worker]\nTargetRoots=\n", NULL);
 
         assert_fails(mount_with(none, I "good", "ext4", TEST_TARGETS "/free"), "PathNotAllowed");
@@ -380,7 +368,7 @@ static void test_no_roots(void) {
 }
 
 /* A service that systemd gives a mount namespace of its own gets slaves of the host's mounts. */
-static void test_not_propagating(void) {
+TEST(test_not_propagating, "/not-propagating") {
         g_assert_cmpint(mount("tmpfs", TEST_DIR, "tmpfs", 0, NULL), ==, 0);
         g_assert_cmpint(mount(NULL, TEST_DIR, NULL, MS_SHARED, NULL), ==, 0);
         g_autofree char *target = make_target("slave");
@@ -397,18 +385,4 @@ static void test_not_propagating(void) {
 void add_tests(void) {
         prepare();
         worker = worker_start(NULL, NULL);
-        add_rows("/refuse", rows, test_row);
-        g_test_add_func("/refuse/contents", test_contents);
-        g_test_add_func("/refuse/host-device", test_host_device);
-        g_test_add_func("/refuse/links-in-dev", test_links_in_dev);
-        g_test_add_func("/refuse/images-of-others", test_images_of_others);
-        g_test_add_func("/refuse/image-on-volume", test_image_on_volume);
-        g_test_add_func("/refuse/superblock-asks", test_superblock_asks);
-        g_test_add_func("/refuse/device-replaced", test_device_replaced);
-        g_test_add_func("/refuse/bad-value", test_bad_value);
-        g_test_add_func("/refuse/not-mounted", test_not_mounted);
-        g_test_add_func("/read-only-image", test_read_only_image);
-        g_test_add_func("/root-directory", test_root_directory);
-        g_test_add_func("/refuse/no-roots", test_no_roots);
-        g_test_add_func("/not-propagating", test_not_propagating);
 }

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <string.h>
-#include <sys/mount.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "volumes.h"
 
 /* The worker refuses these relabels, whatever selvold has checked, and changes nothing then. */
@@ -23,7 +18,7 @@ static Answer mark_at(const char *target, MarkChange change) {
         return call_adopt(worker, &(Arguments){ .target = target, .change = change });
 }
 
-static void test_refused(void) {
+TEST(test_refused, "/relabel/refused") {
         g_autoptr(TestVolume) v = volume_mount("refused", "ext4", 0);
         g_autofree char *empty = make_target("refused-empty"), *dir = path_printf("%s/lost+found", v->target);
         const uint64_t id = v->mount_id, other_id = id + 100000;
@@ -68,7 +63,7 @@ static void test_refused(void) {
 }
 
 /* The mount that the worker is to share is one of another volume. */
-static void test_other_volume(void) {
+TEST(test_other_volume, "/relabel/other-volume") {
         g_autoptr(TestVolume) v = volume_mount("one", "ext4", 0), other = volume_mount("other", "ext4", 0);
         Arguments a = { .target = v->target,
                         .share = other->target,
@@ -84,17 +79,14 @@ static void test_other_volume(void) {
 }
 
 /* The target is a bind mount of the host's own files. */
-static void test_host(gconstpointer data) {
-        bool btrfs = GPOINTER_TO_INT(data);
+TEST_DISKS(test_host, "/relabel/host", "tmpfs", "btrfs") {
+        bool btrfs = g_str_equal(data, "btrfs");
         g_autofree char *directory = path_printf(btrfs ? "/srv/host" : TEST_DIR "/host"),
                         *target = make_target("host");
         g_autoptr(TestVolume) v = btrfs ? volume_mount("host-btrfs", "btrfs", 0) : NULL;
 
-        if (btrfs) {
-                if (!v)
-                        return;
+        if (btrfs)
                 must(mount(v->device, "/srv", "btrfs", 0, NULL));
-        }
         must(mkdir(directory, 0755));
         must(mount(directory, target, NULL, MS_BIND, NULL));
         note_mount(target);
@@ -116,7 +108,7 @@ static void test_host(gconstpointer data) {
 }
 
 /* The target is a directory of a disk of the host's, as of a hostPath volume. No list has that disk. */
-static void test_elsewhere(void) {
+TEST(test_elsewhere, "/relabel/elsewhere") {
         g_autoptr(TestVolume) v = volume_mount("elsewhere", "ext4", 0);
         g_autofree char *data = path_printf(TEST_DIR "/data"), *directory = path_printf("%s/dir-0", data),
                         *target = make_target("sub-path");
@@ -149,7 +141,7 @@ static void test_elsewhere(void) {
 }
 
 /* The target is the tmpfs of another pod's secret, which kubelet has mounted. */
-static void test_secret(void) {
+TEST(test_secret, "/relabel/secret") {
         g_autofree char *secret = make_target("secret"), *pod = make_target("pod"),
                         *file = path_printf("%s/token", secret);
         struct stat before, after;
@@ -181,7 +173,7 @@ static void test_secret(void) {
 }
 
 /* The worker's own configuration does not have the type, whatever selvold says. */
-static void test_type(void) {
+TEST(test_type, "/relabel/type") {
         g_autoptr(TestVolume) v = volume_mount("type", "ext4", 0);
         g_autofree char *target = make_target("unlisted");
 
@@ -198,7 +190,7 @@ static void test_type(void) {
         must(mount(v->device, v->target, "ext4", 0, NULL));
 }
 
-static void test_not_supported(void) {
+TEST(test_not_supported, "/relabel/not-supported") {
         g_autoptr(Worker) with_ramfs = worker_start("[FileSystem ramfs]\nSource=none\n", NULL);
         g_autoptr(TestVolume) without = volume_mount("no-labels", "ramfs", 0),
                               frozen = volume_mount("read-only", "ext4", MS_RDONLY),
@@ -229,12 +221,4 @@ static void test_not_supported(void) {
 
 void add_tests(void) {
         worker = worker_start(NULL, NULL);
-        g_test_add_func("/relabel/refused", test_refused);
-        g_test_add_func("/relabel/other-volume", test_other_volume);
-        g_test_add_data_func("/relabel/host/roots", GINT_TO_POINTER(false), test_host);
-        g_test_add_data_func("/relabel/host/btrfs", GINT_TO_POINTER(true), test_host);
-        g_test_add_func("/relabel/elsewhere", test_elsewhere);
-        g_test_add_func("/relabel/secret", test_secret);
-        g_test_add_func("/relabel/type", test_type);
-        g_test_add_func("/relabel/not-supported", test_not_supported);
 }

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <fcntl.h>
-#include <string.h>
-#include <sys/mount.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "volumes.h"
 
 /* The worker relabels volumes before it publishes them, and volumes that are mounted already. */
 
 /* A volume has its labels when the worker publishes it. The mark says whether others may change them. */
-static void test_mount(gconstpointer data) {
+TEST_DISKS(test_mount, "/relabel/mount", "ext4", "xfs", "btrfs") {
         const char *fs_type = data;
         g_autoptr(TestVolume) prepared = volume_mount("staged", fs_type, 0);
         g_autofree char *image = NULL, *target = make_target("publish-here");
@@ -60,7 +54,7 @@ static void test_mount(gconstpointer data) {
 }
 
 /* The worker mounts a volume only for the relabel. */
-static void test_unmounted(void) {
+TEST(test_unmounted, "/relabel/unmounted") {
         g_autoptr(TestVolume) v = volume_mount("unmounted", "ext4", 0);
         Arguments a = { .source = v->image, .fs_type = "ext4", .files = wanted_labels(LABEL_1) };
         unsigned n;
@@ -87,14 +81,12 @@ static void test_unmounted(void) {
         assert_mark(v->target, MARK_LABELS("complete", "no", LABEL_1));
 }
 
-static void test_live(gconstpointer data) {
+TEST_DISKS(test_live, "/relabel/live", "ext4", "xfs", "btrfs", "tmpfs") {
         const char *fs_type = data;
         g_autoptr(TestVolume) v = volume_mount("live", fs_type, 0);
         Arguments a;
         unsigned n;
 
-        if (!v)
-                return;
         n = fill_tree(v->target, 5, 10);
         a = live(v, wanted_labels(LABEL_1));
 
@@ -120,7 +112,7 @@ static void test_live(gconstpointer data) {
 
 /* A relabel keeps the group in the mark and removes a taint. The mark says from the beginning if others may
  * change labels. */
-static void test_mark(void) {
+TEST(test_mark, "/relabel/mark") {
         static const struct {
                 const char *before;
                 MarkChange change;
@@ -159,7 +151,7 @@ static void test_mark(void) {
 }
 
 /* The worker reports progress at least once, even of a short walk, and takes a very high limit. */
-static void test_limits(void) {
+TEST(test_limits, "/relabel/limits") {
         g_autoptr(TestVolume) v = volume_mount("limits", "ext4", 0);
         Arguments a = live(v, wanted_labels(LABEL_1));
 
@@ -171,7 +163,7 @@ static void test_limits(void) {
 }
 
 /* The worker counts and names an entry that it can't change, leaves the root, and marks "partial". */
-static void test_immutable(void) {
+TEST(test_immutable, "/relabel/immutable") {
         g_autoptr(TestVolume) v = volume_mount("immutable", "ext4", 0);
         g_autofree char *file = path_printf("%s/dir-1/odd\n\xff", v->target), *target = make_target("not-published");
         const Arguments a = live(v, wanted_labels(LABEL_1));
@@ -211,7 +203,7 @@ static void test_immutable(void) {
 }
 
 /* The worker can't change a mark that would become false, so it changes no label either. */
-static void test_stuck(void) {
+TEST(test_stuck, "/relabel/stuck") {
         g_autoptr(TestVolume) v = volume_mount("stuck-mark", "ext4", 0);
         Arguments a = live(v, wanted_labels(LABEL_1));
 
@@ -226,7 +218,7 @@ static void test_stuck(void) {
 }
 
 /* The disk has no room for labels: each label needs a block, as small inodes have no room for it. */
-static void test_full(void) {
+TEST(test_full, "/relabel/full") {
         _cleanup_close_ int loop = -EBADF;
         g_autofree char *image = make_image("no-room", NULL), *target = make_target("no-room"), *device = NULL,
                         *filler = path_printf("of=%s/filler", target), *file = path_printf("%s/filler", target);
@@ -254,7 +246,7 @@ static void test_full(void) {
 }
 
 /* The worker does not enter mounts inside the volume, and relabels the files that these cover. */
-static void test_mounts_inside(void) {
+TEST(test_mounts_inside, "/relabel/mounts-inside") {
         static const char *const submounts[] = { "dir-0", "dir-0/in\\x0aner", "dir-1", NULL };
         g_autoptr(TestVolume) v = volume_mount("inside", "ext4", 0);
         g_autofree char *point = path_printf("%s/dir-0", v->target),
@@ -285,7 +277,7 @@ static void test_mounts_inside(void) {
 }
 
 /* The volume is a directory of a larger file system, so its files may have names outside. */
-static void test_part(void) {
+TEST(test_part, "/relabel/part") {
         g_autoptr(TestVolume) v = volume_mount("larger", "ext4", 0);
         g_autofree char *part = path_printf("%s/dir-0", v->target), *outside = path_printf("%s/outside", v->target),
                         *leads_out = path_printf("%s/dir-0/leads-out", v->target), *target = make_target("part");
@@ -326,16 +318,12 @@ static void test_part(void) {
 }
 
 /* A subvolume of btrfs is like a whole file system, as no hard link leads out of it. */
-static void test_subvolume(void) {
+TEST_DISKS(test_subvolume, "/relabel/subvolume", "btrfs") {
         g_autoptr(TestVolume) v = volume_mount("subvolumes", "btrfs", 0);
-        g_autofree char *sub = NULL, *one = NULL, *two = NULL, *target = make_target("subvolume");
+        g_autofree char *sub = path_printf("%s/sub", v->target), *one = path_printf("%s/one", sub),
+                        *two = path_printf("%s/two", sub), *target = make_target("subvolume");
         Arguments a = { .target = target, .files = wanted_labels(LABEL_1) };
 
-        if (!v)
-                return;
-        sub = path_printf("%s/sub", v->target);
-        one = path_printf("%s/one", sub);
-        two = path_printf("%s/two", sub);
         g_assert_true(run("btrfs", "-q", "subvolume", "create", sub, NULL));
         g_assert_true(g_file_set_contents(one, "", -1, NULL));
         must(link(one, two));
@@ -351,7 +339,7 @@ static void test_subvolume(void) {
 }
 
 /* The capabilities of the unit are enough for files of any owner and mode. */
-static void test_capabilities(void) {
+TEST(test_capabilities, "/relabel/capabilities") {
         g_autofree char *set = read_capabilities();
         const char *const wrapper[] = { "setpriv", "--no-new-privs", "--bounding-set", set, NULL };
         g_autoptr(Worker) w = worker_start(NULL, wrapper);
@@ -374,7 +362,7 @@ static void test_capabilities(void) {
 }
 
 /* A walk over a deep tree needs more descriptors than a process may have in the beginning. */
-static void test_deep(void) {
+TEST(test_deep, "/relabel/deep") {
         enum { DEPTH = 3000 };
         g_autoptr(TestVolume) v = volume_mount("deep", "ext4", 0);
         const Arguments a = live(v, wanted_labels(LABEL_1));
@@ -388,17 +376,4 @@ static void test_deep(void) {
 
 void add_tests(void) {
         worker = worker_start(NULL, NULL);
-        add_words("/relabel/mount", test_mount, "ext4", "xfs", "btrfs", NULL);
-        add_words("/relabel/live", test_live, "ext4", "xfs", "btrfs", "tmpfs", NULL);
-        g_test_add_func("/relabel/unmounted", test_unmounted);
-        g_test_add_func("/relabel/mark", test_mark);
-        g_test_add_func("/relabel/limits", test_limits);
-        g_test_add_func("/relabel/immutable", test_immutable);
-        g_test_add_func("/relabel/stuck", test_stuck);
-        g_test_add_func("/relabel/full", test_full);
-        g_test_add_func("/relabel/mounts-inside", test_mounts_inside);
-        g_test_add_func("/relabel/part", test_part);
-        g_test_add_func("/relabel/subvolume", test_subvolume);
-        g_test_add_func("/relabel/deep", test_deep);
-        g_test_add_func("/relabel/capabilities", test_capabilities);
 }

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <fcntl.h>
-#include <string.h>
-#include <sys/mount.h>
-#include <unistd.h>
-
 #include "volumes.h"
 #include "wire/protocol.h"
 
@@ -38,7 +33,7 @@ static void test_unreadable(gconstpointer data) {
 }
 
 /* The image has a partition of 10,000 sectors, so the message must not advise to make a file system. */
-static void test_partitions(void) {
+TEST(test_partitions, "/source/partitions") {
         static const unsigned char table[66] = {
                 [1] = 0, 2, 0, 0x83, 0, 0, 0, 0x00, 0x08, 0, 0, 0x10, 0x27, 0, 0, [64] = 0x55, 0xaa,
         };
@@ -82,7 +77,7 @@ static bool try_loop_reused(const char *one, const char *other, const char *targ
         return reused;
 }
 
-static void test_loop_reused(void) {
+TEST(test_loop_reused, "/source/loop-reused") {
         g_autofree char *one = make_image_with("one"), *other = make_image_with("other"),
                         *target = make_target("loop-reused");
 
@@ -96,7 +91,7 @@ static unsigned count_opened_for_writing(const char *log) {
 }
 
 /* A look opens nothing for writing, because udev would probe the device, and an image would be newer. */
-static void test_only_looks(void) {
+TEST(test_only_looks, "/source/only-looks") {
         static const char log[] = TEST_DIR "/opened";
         _cleanup_close_ int loop = -EBADF;
         g_autofree char *image = make_image("looked-at", "ext4"), *attached = make_image("attached", "ext4"),
@@ -135,7 +130,4 @@ void add_tests(void) {
 
         worker = worker_start(NULL, NULL);
         add_rows("/source/unreadable", unreadable, test_unreadable);
-        g_test_add_func("/source/partitions", test_partitions);
-        g_test_add_func("/source/loop-reused", test_loop_reused);
-        g_test_add_func("/source/only-looks", test_only_looks);
 }

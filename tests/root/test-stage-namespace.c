@@ -1,10 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <fcntl.h>
-#include <string.h>
-#include <sys/mount.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "mount/stage-namespace.h"
 #include "support.h"
 
@@ -31,7 +25,7 @@ static void mount_staged(const char *stage) {
 }
 
 /* The namespace has only the few mounts that staging needs, and none of an earlier use. */
-static void test_few(void) {
+TEST(test_few, "/stage-namespace/few") {
         g_autofree char *stage = make_stage();
         _cleanup_close_ int namespace = -EBADF;
         unsigned before;
@@ -66,13 +60,11 @@ static void test_few(void) {
 }
 
 /* The namespace keeps no mount of the host's namespace busy. */
-static void test_not_busy(void) {
+TEST(test_not_busy, "/stage-namespace/not-busy") {
         g_autofree char *stage = make_stage(), *target = make_target("busy"), *image = make_image("busy", "ext4"),
                         *device = NULL;
         _cleanup_close_ int namespace = -EBADF, loop = -EBADF, exclusive = -EBADF;
 
-        if (!image)
-                return;
         device = attach_loop(image, &loop);
         must(mount(device, target, "ext4", 0, NULL));
         g_assert_cmpint(stage_namespace_make(stage, &namespace), ==, 0);
@@ -82,7 +74,7 @@ static void test_not_busy(void) {
 }
 
 /* The namespace is a copy of the host's for a mount helper, which may need everything. */
-static void test_copy(void) {
+TEST(test_copy, "/stage-namespace/copy") {
         g_autofree char *stage = make_stage();
         _cleanup_close_ int host = -EBADF;
         unsigned before = count_table();
@@ -96,18 +88,11 @@ static void test_copy(void) {
 }
 
 /* The mounts of the host's namespace do not change if no namespace can be made. */
-static void test_none(void) {
+TEST(test_none, "/stage-namespace/none") {
         _cleanup_close_ int namespace = -EBADF;
         unsigned before = count_table();
 
         g_assert_cmpint(stage_namespace_make(TEST_DIR "/missing", &namespace), ==, -ENOENT);
         g_assert_cmpint(namespace, <, 0);
         g_assert_cmpuint(count_table(), ==, before);
-}
-
-void add_tests(void) {
-        g_test_add_func("/stage-namespace/few", test_few);
-        g_test_add_func("/stage-namespace/not-busy", test_not_busy);
-        g_test_add_func("/stage-namespace/copy", test_copy);
-        g_test_add_func("/stage-namespace/none", test_none);
 }

@@ -2,11 +2,6 @@
 
 /* statmount(2) and the mount table say the same of a mount. */
 
-#include <fcntl.h>
-#include <sys/mount.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "mount/mount-table.h"
 #include "mount/statmount.h"
 #include "mount/target.h"
@@ -42,7 +37,7 @@ static void check(const char *path) {
         assert_same(own, table, id);
 }
 
-static void check_all(void) {
+TEST(check_all, "/statmount/same") {
         g_autofree char *plain = make_target("plain"), *odd = make_target("od d\\\t#"), *bound = make_target("bound"),
                         *slave = make_target("slave"), *sub = path_printf("%s/su b", plain);
 
@@ -66,7 +61,7 @@ static void check_all(void) {
 }
 
 /* The kernel is asked if it is new enough. It does not take another mount for one that has gone. */
-static void test_used(void) {
+TEST(test_used, "/statmount/used") {
         g_autofree char *target = make_target("used");
         _cleanup_free_ char *line = NULL;
         _cleanup_close_ int fd = -EBADF;
@@ -89,16 +84,10 @@ static void test_used(void) {
         g_assert_cmpint(statmount_read_line(unique_id, false, &line), ==, -ENOENT);
 }
 
-static void test_disabled(void) {
+TEST(test_disabled, "/statmount/disabled") {
         _cleanup_free_ char *line = NULL;
 
         statmount_disable();
         g_assert_cmpint(statmount_read_line(1, false, &line), ==, -EOPNOTSUPP);
         check_all();
-}
-
-void add_tests(void) {
-        g_test_add_func("/statmount/same", check_all);
-        g_test_add_func("/statmount/used", test_used);
-        g_test_add_func("/statmount/disabled", test_disabled);
 }

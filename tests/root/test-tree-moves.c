@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <fcntl.h>
 #include <stdatomic.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/xattr.h>
 
@@ -56,8 +53,8 @@ static void assert_labels_inside(int fd, unsigned n, const char *label) {
                 assert_label(numbered("/proc/self/fd/%i/%u", fd, i), label);
 }
 
-static void test_exchange(void) {
-        g_auto(Scene) s = scene_on_tmpfs();
+TEST(test_exchange, "/tree-moves/exchange") {
+        g_auto(Scene) s = scene_on("tmpfs");
         Meddler m = { .meddle = exchange };
         int fd, inside;
 
@@ -125,12 +122,10 @@ static void move_about(void *userdata, unsigned i) {
         g_usleep(1000);
 }
 
-static void test_changes_meanwhile(gconstpointer fs_type) {
-        g_auto(Scene) s = { .fd = -1 };
+TEST_DISKS(test_changes_meanwhile, "/tree-moves/changes-meanwhile", "tmpfs", "ext4", "xfs", "btrfs") {
+        g_auto(Scene) s = scene_on(data);
         Meddler m = { .meddle = move_about };
 
-        if (!scene_enter(&s, fs_type, NULL))
-                return;
         write_dirs(2000);
         g_usleep(100000); /* so that the engine takes the directories for old */
         meddler_start(&m);
@@ -165,8 +160,8 @@ static void move_wrong(void) {
         must(utimensat(tree_fd, numbered("%02u", there), old, 0));
 }
 
-static void test_moved_meanwhile(void) {
-        g_auto(Scene) s = scene_on_tmpfs();
+TEST(test_moved_meanwhile, "/tree-moves/moved-meanwhile") {
+        g_auto(Scene) s = scene_on("tmpfs");
 
         write_dirs(2000);
         (void) walk_well(CHANGE(s.fd));
@@ -191,8 +186,9 @@ static void move_halfway(void) {
 
 /* A file moves, or a directory of 50 files whose own times are old. The engine reads one of the places before
  * the move and the other one after it, so its first pass finds nothing to write in one direction. */
-static void test_one_moved_meanwhile(gconstpointer is_dir) {
-        g_auto(Scene) s = scene_on_tmpfs();
+TEST_WORDS(test_one_moved_meanwhile, "/tree-moves/one-moved-meanwhile", "file", "directory") {
+        const bool is_dir = g_str_equal(data, "directory");
+        g_auto(Scene) s = scene_on("tmpfs");
         const unsigned n_wrong = is_dir ? 50 : 1;
 
         write_dirs(1000);
@@ -222,10 +218,10 @@ static void test_one_moved_meanwhile(gconstpointer is_dir) {
 
 /* The engine walks once over a tree that nobody changes, also if the root has just changed, as the worker
  * writes the mark there. Times in the future or long ago are no sign of a change. */
-static void test_at_rest(void) {
+TEST(test_at_rest, "/tree-moves/at-rest") {
         const struct timespec future[2] = { { .tv_sec = 4000000000 }, { .tv_sec = 4000000000 } },
                               past[2] = { { .tv_sec = -1000 }, { .tv_sec = -1000 } };
-        g_auto(Scene) s = scene_on_tmpfs();
+        g_auto(Scene) s = scene_on("tmpfs");
 
         must(mkdir("future", 0755));
         must(mkdir("past", 0755));
@@ -252,8 +248,8 @@ static void rename_dir(void) {
 
 /* A directory has moved whenever the engine opens it. The engine does not take it for removed, but says that
  * it may have missed files. */
-static void test_never_there(void) {
-        g_auto(Scene) s = scene_on_tmpfs();
+TEST(test_never_there, "/tree-moves/never-there") {
+        g_auto(Scene) s = scene_on("tmpfs");
 
         must(mkdir("d", 0755));
         must(mkdir("d/here", 0755));
@@ -271,8 +267,8 @@ static void link_out(void) {
 
 /* A hard link to a file outside appears after the engine has read the directory. The engine skips it and
  * counts it, too. */
-static void test_linked_meanwhile(void) {
-        g_auto(Scene) s = scene_on_tmpfs();
+TEST(test_linked_meanwhile, "/tree-moves/linked-meanwhile") {
+        g_auto(Scene) s = scene_on("tmpfs");
         int fd;
 
         write_file("outside");
@@ -296,8 +292,9 @@ static void write_late(void) {
 }
 
 /* A file that another process creates in the root just before the root has its label inherits the old one. */
-static void test_late(gconstpointer fails) {
-        g_auto(Scene) s = scene_on_tmpfs();
+TEST_WORDS(test_late, "/tree-moves/late", "done", "fails") {
+        const bool fails = g_str_equal(data, "fails");
+        g_auto(Scene) s = scene_on("tmpfs");
 
         write_file("file");
         g_usleep(100000);
@@ -321,8 +318,8 @@ static void swap_files(void) {
 }
 
 /* A file moves all the time, so the engine says that it may have missed some. The next walk finds them. */
-static void test_restless(void) {
-        g_auto(Scene) s = scene_on_tmpfs();
+TEST(test_restless, "/tree-moves/restless") {
+        g_auto(Scene) s = scene_on("tmpfs");
 
         must(mkdir("00", 0755));
         write_file("00/a");
@@ -340,9 +337,9 @@ static void create_files(void *userdata, unsigned i) {
 }
 
 /* The engine looks at most twice at a tree that changes all the time, and does not say that it is done. */
-static void test_never_at_rest(void) {
+TEST(test_never_at_rest, "/tree-moves/never-at-rest") {
         enum { FIRST = 50 };
-        g_auto(Scene) s = scene_on_tmpfs();
+        g_auto(Scene) s = scene_on("tmpfs");
         Meddler m = { .meddle = create_files };
 
         must(mkdir("00", 0755));
@@ -355,19 +352,4 @@ static void test_never_at_rest(void) {
         g_usleep(100000);
         g_assert_cmpuint(walk_well(CHANGE(s.fd)).modified, ==, 0);
         assert_all_right(s.fd, 0);
-}
-
-void add_tests(void) {
-        add_words("/tree-moves/changes-meanwhile", test_changes_meanwhile, "tmpfs", "ext4", "xfs", "btrfs", NULL);
-        g_test_add_func("/tree-moves/exchange", test_exchange);
-        g_test_add_func("/tree-moves/moved-meanwhile", test_moved_meanwhile);
-        g_test_add_data_func("/tree-moves/one-moved-meanwhile/file", NULL, test_one_moved_meanwhile);
-        g_test_add_data_func("/tree-moves/one-moved-meanwhile/directory", "directory", test_one_moved_meanwhile);
-        g_test_add_func("/tree-moves/at-rest", test_at_rest);
-        g_test_add_func("/tree-moves/never-there", test_never_there);
-        g_test_add_func("/tree-moves/linked-meanwhile", test_linked_meanwhile);
-        g_test_add_data_func("/tree-moves/late/done", NULL, test_late);
-        g_test_add_data_func("/tree-moves/late/fails", "EIO", test_late);
-        g_test_add_func("/tree-moves/restless", test_restless);
-        g_test_add_func("/tree-moves/never-at-rest", test_never_at_rest);
 }

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stdatomic.h>
 #include <stddef.h>
-#include <string.h>
-#include <sys/mount.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
@@ -111,22 +107,14 @@ typedef struct Volume {
         uint64_t outside_ctime;
 } Volume;
 
-static bool volume_enter(Volume *v, const char *fs_type) {
-        *v = (Volume){ .fd = -1 };
-        if (!scene_enter(&v->scene, fs_type, NULL))
-                return false;
+static Volume volume_on(const char *fs_type) {
+        Volume v = { .scene = scene_on(fs_type) };
+
         make("outside", S_IFREG | 0600, OLD);
-        v->outside_ctime = ctime_of("outside");
+        v.outside_ctime = ctime_of("outside");
         make("volume", S_IFDIR | 0755, OLD);
-        v->fd = open_directory("volume");
-        must(fchdir(v->fd));
-        return true;
-}
-
-static Volume volume_on_tmpfs(void) {
-        Volume v;
-
-        g_assert_true(volume_enter(&v, "tmpfs"));
+        v.fd = open_directory("volume");
+        must(fchdir(v.fd));
         return v;
 }
 
@@ -134,11 +122,9 @@ static void volume_leave(Volume *v) {
         after_look = before_group = after_group = after_pin = NULL;
         before_sync = NULL;
         group_error = sync_error = 0;
-        if (v->fd >= 0) {
-                assert_owner("../outside", OLD, 0600);
-                g_assert_cmpuint(ctime_of("../outside"), ==, v->outside_ctime);
-                close(v->fd);
-        }
+        assert_owner("../outside", OLD, 0600);
+        g_assert_cmpuint(ctime_of("../outside"), ==, v->outside_ctime);
+        close(v->fd);
         scene_leave(&v->scene);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Volume, volume_leave)
@@ -212,11 +198,9 @@ static void remove_kinds(void) {
 }
 
 /* All files have another group, or all have the right one. The engine does not write a file that is right. */
-static void test_kinds(gconstpointer fs_type) {
-        g_auto(Volume) v;
+TEST_DISKS(test_kinds, "/tree-owner/kinds", "tmpfs", "ext4", "xfs", "btrfs") {
+        g_auto(Volume) v = volume_on(data);
 
-        if (!volume_enter(&v, fs_type))
-                return;
         for (unsigned i = 0; i < 4; i++) {
                 const Ownership *o = i % 2 ? &ro : &rw;
                 gid_t gid = i < 2 ? OLD : GID;
@@ -250,8 +234,8 @@ static void test_kinds(gconstpointer fs_type) {
 }
 
 /* A part of a file system is the volume, so the engine pins each file and leaves hard links alone. */
-static void test_part(void) {
-        g_auto(Volume) v = volume_on_tmpfs();
+TEST(test_part, "/tree-owner/part") {
+        g_auto(Volume) v = volume_on("tmpfs");
 
         for (unsigned i = 0; i < 2; i++) {
                 const Ownership *o = i ? &ro : &rw;
@@ -282,8 +266,8 @@ static void unlink_trap(const char *name) {
 }
 
 /* Another process removes the name in the volume, so the single link of the file is outside. */
-static void test_unlinked(void) {
-        g_auto(Volume) v = volume_on_tmpfs();
+TEST(test_unlinked, "/tree-owner/unlinked") {
+        g_auto(Volume) v = volume_on("tmpfs");
 
         make("file", S_IFREG | 0600, OLD);
         must(link("../outside", "trap"));
@@ -323,8 +307,9 @@ static unsigned count_modes(const Ownership *o, gid_t gid) {
 }
 
 /* Without fchmodat2(2) the engine pins the files whose mode it sets, and no others. */
-static void test_without_fchmodat2(gconstpointer error) {
-        g_auto(Volume) v = volume_on_tmpfs();
+TEST_WORDS(test_without_fchmodat2, "/tree-owner/without-fchmodat2", "enosys", "eperm") {
+        const int error = g_str_equal(data, "eperm") ? EPERM : ENOSYS;
+        g_auto(Volume) v = volume_on("tmpfs");
 
         for (unsigned i = 0; i < 4; i++) {
                 const Ownership *o = i % 2 ? &ro : &rw;
@@ -335,7 +320,7 @@ static void test_without_fchmodat2(gconstpointer error) {
                 pid = fork();
                 must(pid);
                 if (pid == 0) {
-                        refuse_fchmodat2(GPOINTER_TO_INT(error));
+                        refuse_fchmodat2(error);
                         n_pins = 0;
                         g_auto(WalkResult) r = change(v.fd, o);
                         g_assert_cmpuint(r.counts.failed, ==, 0);
@@ -351,8 +336,8 @@ static void test_without_fchmodat2(gconstpointer error) {
 }
 
 /* The engine makes one system call for a file that is right. */
-static void test_cost(void) {
-        g_auto(Volume) v = volume_on_tmpfs();
+TEST(test_cost, "/tree-owner/cost") {
+        g_auto(Volume) v = volume_on("tmpfs");
 
         make("dir", S_IFDIR | 02770, GID);
         for (unsigned i = 0; i < 500; i++)
@@ -367,8 +352,8 @@ static void test_cost(void) {
 }
 
 /* The engine sets label, group and mode in one pass, and counts each entry once. */
-static void test_with_labels(gconstpointer fs_type) {
-        g_auto(Volume) v;
+TEST_DISKS(test_with_labels, "/tree-owner/with-labels", "tmpfs", "ext4", "xfs", "btrfs") {
+        g_auto(Volume) v = volume_on(data);
         static const struct {
                 const char *name;
                 bool label, group, mode;
@@ -380,8 +365,6 @@ static void test_with_labels(gconstpointer fs_type) {
         };
         uint64_t ctime;
 
-        if (!volume_enter(&v, fs_type))
-                return;
         for (size_t i = 0; i < G_N_ELEMENTS(entries); i++) {
                 g_autofree char *dir = g_strdup_printf("d-%s", entries[i].name);
 
@@ -397,7 +380,7 @@ static void test_with_labels(gconstpointer fs_type) {
         const WalkCounts counts = walk_well(CHANGE(v.fd, .context = WANTED, .ownership = &rw));
         /* On ext4 the engine writes the labels without a look, also those of "right" and its directory. */
         assert_counts(counts, .done = 2 * G_N_ELEMENTS(entries) + 1,
-                      .changed = counts.done - (strcmp(fs_type, "ext4") == 0 ? 0 : 2));
+                      .changed = counts.done - (strcmp(data, "ext4") == 0 ? 0 : 2));
         g_assert_cmpuint(n_looks, ==, G_N_ELEMENTS(entries)); /* directories: by descriptor */
         for (size_t i = 0; i < G_N_ELEMENTS(entries); i++) {
                 g_autofree char *dir = g_strdup_printf("d-%s", entries[i].name);
@@ -414,12 +397,10 @@ static void test_with_labels(gconstpointer fs_type) {
 }
 
 /* The engine counts and names each entry that fails once, and leaves the root as it is. */
-static void test_immutable(gconstpointer context) {
-        g_auto(Volume) v;
+static void check_immutable(const char *fs_type, const char *context) {
+        g_auto(Volume) v = volume_on(fs_type);
         static const char *const names[] = { "label-and-group", "group", "mode", "right" };
 
-        if (!volume_enter(&v, "xfs"))
-                return;
         make(names[0], S_IFREG | 0600, OLD);
         make(names[1], S_IFREG | 0660, OLD);
         make(names[2], S_IFREG | 0600, GID);
@@ -448,8 +429,13 @@ static void test_immutable(gconstpointer context) {
         assert_label(".", context ? WANTED : OTHER);
 }
 
+TEST_DISKS(test_immutable, "/tree-owner/immutable", "xfs") {
+        check_immutable(data, NULL);
+        check_immutable(data, WANTED);
+}
+
 /* A server or a quota may refuse the group. The engine reports that, and counts an entry with a new label. */
-static void test_errors(void) {
+TEST(test_errors, "/tree-owner/errors") {
         static const struct {
                 const char *name;
                 mode_t type, mode;
@@ -458,7 +444,7 @@ static void test_errors(void) {
                         { "setuid", S_IFREG, 04755 },
                         { "dir", S_IFDIR, 0700 } };
         static const int errors[] = { EPERM, EDQUOT, EINVAL, EOVERFLOW, EROFS };
-        g_auto(Volume) v = volume_on_tmpfs();
+        g_auto(Volume) v = volume_on("tmpfs");
 
         for (size_t i = 0; i < G_N_ELEMENTS(entries); i++)
                 make(entries[i].name, entries[i].type | entries[i].mode, OLD);
@@ -489,8 +475,8 @@ static void check_before_sync(void) {
 }
 
 /* The group of the root tells that all files have it on disk, so the engine syncs before it writes that. */
-static void test_root_last(void) {
-        g_auto(Volume) v = volume_on_tmpfs();
+TEST(test_root_last, "/tree-owner/root-last") {
+        g_auto(Volume) v = volume_on("tmpfs");
 
         make("file", S_IFREG | 0600, OLD);
         make("dir", S_IFDIR | 0700, OLD);
@@ -513,8 +499,8 @@ static void create_late(const char *name) {
 }
 
 /* A file that another process creates just before the root has the group does not inherit the group. */
-static void test_late(void) {
-        g_auto(Volume) v = volume_on_tmpfs();
+TEST(test_late, "/tree-owner/late") {
+        g_auto(Volume) v = volume_on("tmpfs");
 
         make("file", S_IFREG | 0600, OLD);
         g_usleep(100000);
@@ -540,8 +526,8 @@ static void remove_victim(const char *name) {
 }
 
 /* Another process exchanges an entry after the engine's look, or after the change of its group. */
-static void test_replaced(void) {
-        g_auto(Volume) v = volume_on_tmpfs();
+TEST(test_replaced, "/tree-owner/replaced") {
+        g_auto(Volume) v = volume_on("tmpfs");
 
         for (unsigned i = 0; i < 8; i++) {
                 bool late = i % 2, special = i / 2 % 2, with_link = i / 4;
@@ -573,8 +559,8 @@ static void test_replaced(void) {
 }
 
 /* Where others can exchange entries, the engine computes a mode only from that file's own mode. */
-static void test_contended(void) {
-        g_auto(Volume) v = volume_on_tmpfs();
+TEST(test_contended, "/tree-owner/contended") {
+        g_auto(Volume) v = volume_on("tmpfs");
 
         for (unsigned contended = 0; contended < 2; contended++) {
                 make("victim", S_IFREG | 0644, OLD);
@@ -596,8 +582,8 @@ static void exchange_all(void *userdata, unsigned i) {
 
 /* Nothing outside changes (volume_leave() checks that), and no other file gets setuid, whenever entries are
  * exchanged. */
-static void test_storm(void) {
-        g_auto(Volume) v = volume_on_tmpfs();
+TEST(test_storm, "/tree-owner/storm") {
+        g_auto(Volume) v = volume_on("tmpfs");
         Meddler storm = { .meddle = exchange_all };
         _cleanup_close_ int plain = -EBADF;
 
@@ -631,7 +617,7 @@ static void assert_difference(const WalkResult *r, const char *path, const char 
         g_assert_cmpstr(i->text, ==, text);
 }
 
-static void test_verify(void) {
+TEST(test_verify, "/tree-owner/verify") {
         static const struct {
                 const char *name;
                 mode_t mode;
@@ -645,7 +631,7 @@ static void test_verify(void) {
                 { "label", S_IFREG | 0660, GID, NULL, "has no label" },
                 { "link", S_IFLNK, OLD, WANTED, "has group 1000 and mode 0777" },
         };
-        g_auto(Volume) v = volume_on_tmpfs();
+        g_auto(Volume) v = volume_on("tmpfs");
         uint64_t ctime;
 
         for (size_t i = 0; i < G_N_ELEMENTS(entries); i++) {
@@ -675,9 +661,9 @@ static void test_verify(void) {
 }
 
 /* A bounded walk ends early, but compares the root, and names the entries that it has met. */
-static void test_bounded(void) {
+TEST(test_bounded, "/tree-owner/bounded") {
         enum { FILES = 3000, BOUND = 100 };
-        g_auto(Volume) v = volume_on_tmpfs();
+        g_auto(Volume) v = volume_on("tmpfs");
 
         must(chown(".", UID, GID));
         must(chmod(".", 02770));
@@ -700,7 +686,7 @@ static void test_bounded(void) {
 }
 
 /* A walk without a context needs no file system that keeps labels, only a writable one. */
-static void test_without_labels(void) {
+TEST(test_without_labels, "/tree-owner/without-labels") {
         _cleanup_failure_ Failure f = { 0 };
         WalkResult result;
         int fd;
@@ -723,25 +709,4 @@ static void test_without_labels(void) {
         must(chdir("/"));
         close(fd);
         must(umount2("/run/no-labels", 0));
-}
-
-void add_tests(void) {
-        add_words("/tree-owner/kinds", test_kinds, "tmpfs", "ext4", "xfs", "btrfs", NULL);
-        add_words("/tree-owner/with-labels", test_with_labels, "tmpfs", "ext4", "xfs", "btrfs", NULL);
-        g_test_add_func("/tree-owner/part", test_part);
-        g_test_add_func("/tree-owner/unlinked", test_unlinked);
-        g_test_add_data_func("/tree-owner/without-fchmodat2/enosys", GINT_TO_POINTER(ENOSYS), test_without_fchmodat2);
-        g_test_add_data_func("/tree-owner/without-fchmodat2/eperm", GINT_TO_POINTER(EPERM), test_without_fchmodat2);
-        g_test_add_func("/tree-owner/cost", test_cost);
-        g_test_add_data_func("/tree-owner/immutable/group", NULL, test_immutable);
-        g_test_add_data_func("/tree-owner/immutable/label-and-group", WANTED, test_immutable);
-        g_test_add_func("/tree-owner/errors", test_errors);
-        g_test_add_func("/tree-owner/root-last", test_root_last);
-        g_test_add_func("/tree-owner/late", test_late);
-        g_test_add_func("/tree-owner/replaced", test_replaced);
-        g_test_add_func("/tree-owner/contended", test_contended);
-        g_test_add_func("/tree-owner/storm", test_storm);
-        g_test_add_func("/tree-owner/verify", test_verify);
-        g_test_add_func("/tree-owner/bounded", test_bounded);
-        g_test_add_func("/tree-owner/without-labels", test_without_labels);
 }

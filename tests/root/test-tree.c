@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <fcntl.h>
 #include <linux/fs.h>
-#include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mount.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
@@ -29,14 +25,12 @@ int fsync(int fd) {
         return fsync_error ? -1 : (int) syscall(SYS_fsync, fd);
 }
 
-static void test_kinds(gconstpointer fs_type) {
-        g_auto(Scene) s = { .fd = -1 };
+TEST_DISKS(test_kinds, "/tree/kinds", "tmpfs", "ext4", "xfs", "btrfs") {
+        g_auto(Scene) s = scene_on(data);
         static const char *const paths[] = { "file", "dir",  "dir/file", "link",  "broken",
                                              "fifo", "char", "block",    "socket" };
         uint64_t ctimes[G_N_ELEMENTS(paths)];
 
-        if (!scene_enter(&s, fs_type, NULL))
-                return;
         (void) rmdir("lost+found");
         write_file("file");
         must(mkdir("dir", 0700));
@@ -56,7 +50,7 @@ static void test_kinds(gconstpointer fs_type) {
         const WalkCounts counts = walk_well(CHANGE(s.fd));
         /* dir/file was right, but on ext4 the engine writes without a look, and counts that as a change. */
         assert_counts(counts, .done = G_N_ELEMENTS(paths) + 1,
-                      .changed = G_N_ELEMENTS(paths) + (strcmp(fs_type, "ext4") == 0));
+                      .changed = G_N_ELEMENTS(paths) + (strcmp(data, "ext4") == 0));
         for (size_t i = 0; i < G_N_ELEMENTS(paths); i++) {
                 const uint64_t before = ctimes[i];
 
@@ -75,12 +69,10 @@ static void test_kinds(gconstpointer fs_type) {
 
 /* On ext4 the engine writes labels without a look if the root's is wrong. The kernel must not touch a file
  * then whose label is right. */
-static void test_ctime_in_a_large_directory(gconstpointer fs_type) {
-        g_auto(Scene) s = { .fd = -1 };
+TEST_DISKS(test_ctime_in_a_large_directory, "/tree/ctime", "tmpfs", "ext4", "xfs", "btrfs") {
+        g_auto(Scene) s = scene_on(data);
         uint64_t ctimes[3000], right = 0;
 
-        if (!scene_enter(&s, fs_type, NULL))
-                return;
         for (unsigned i = 0; i < G_N_ELEMENTS(ctimes); i++) {
                 const char *name = numbered("%u", i);
 
@@ -92,7 +84,7 @@ static void test_ctime_in_a_large_directory(gconstpointer fs_type) {
         let_clock_tick();
         const WalkCounts counts = walk_well(CHANGE(s.fd));
         g_assert_cmpuint(counts.changed, ==,
-                         strcmp(fs_type, "ext4") == 0 ? counts.done : G_N_ELEMENTS(ctimes) - right + 1);
+                         strcmp(data, "ext4") == 0 ? counts.done : G_N_ELEMENTS(ctimes) - right + 1);
         for (unsigned i = 0; i < G_N_ELEMENTS(ctimes); i++) {
                 const uint64_t now = ctime_of(numbered("%u", i));
 
@@ -101,8 +93,8 @@ static void test_ctime_in_a_large_directory(gconstpointer fs_type) {
         assert_all_right(s.fd, 0);
 }
 
-static void test_blind(void) {
-        g_auto(Scene) s = scene_on_tmpfs();
+TEST(test_blind, "/tree/blind") {
+        g_auto(Scene) s = scene_on("tmpfs");
 
         write_file("a");
         write_file("b");
@@ -111,8 +103,8 @@ static void test_blind(void) {
         assert_all_right(s.fd, 3);
 }
 
-static void test_count(void) {
-        g_auto(Scene) s = scene_on_tmpfs();
+TEST(test_count, "/tree/count") {
+        g_auto(Scene) s = scene_on("tmpfs");
         g_auto(WalkResult) r = { 0 };
 
         must(mkdir("d", 0755));
@@ -123,8 +115,8 @@ static void test_count(void) {
         assert_label("d/a", "");
 }
 
-static void test_verify(void) {
-        g_auto(Scene) s = scene_on_tmpfs();
+TEST(test_verify, "/tree/verify") {
+        g_auto(Scene) s = scene_on("tmpfs");
         uint64_t before;
 
         must(mkdir("d", 0755));
@@ -162,12 +154,10 @@ static void set_flags(const char *path, int flags) {
 }
 
 /* The engine counts all errors, names the first, labels the other files, and leaves the root as it is. */
-static void test_errors(void) {
-        g_auto(Scene) s = { .fd = -1 };
+TEST(test_errors, "/tree/errors") {
+        g_auto(Scene) s = scene_on("ext4");
         uint64_t fine;
 
-        if (!scene_enter(&s, "ext4", NULL))
-                return;
         set_label(".", OTHER);
         must(mkdir("d", 0755));
         for (unsigned i = 0; i < 40; i++) {
@@ -202,7 +192,7 @@ static void test_errors(void) {
 }
 
 /* A small inode has no room for a label, and a block of attributes can be full. */
-static void test_no_space(void) {
+TEST(test_no_space, "/tree/no-space") {
         g_auto(Scene) s = { .fd = -1 };
         g_autofree char *value = g_strnfill(940, 'x');
 
@@ -243,8 +233,8 @@ static void assert_not_supported(const FilesSpec *spec, const char *needle) {
         g_assert_nonnull(strstr(f.message, needle));
 }
 
-static void test_not_supported(void) {
-        g_auto(Scene) s = scene_on_tmpfs();
+TEST(test_not_supported, "/tree/not-supported") {
+        g_auto(Scene) s = scene_on("tmpfs");
         int fd;
 
         write_file("a");
@@ -262,13 +252,11 @@ static void test_not_supported(void) {
         must(umount2("/run/no-labels", 0));
 }
 
-static void test_names(void) {
-        g_auto(Scene) s = { .fd = -1 };
+TEST(test_names, "/tree/names") {
+        g_auto(Scene) s = scene_on("ext4");
         char name[3] = { 0 };
         unsigned n = 0;
 
-        if (!scene_enter(&s, "ext4", NULL))
-                return;
         (void) rmdir("lost+found");
         for (unsigned c = 1; c < 256; c++)
                 if (c != '/') {
@@ -285,8 +273,8 @@ static void test_names(void) {
 }
 
 /* The path of the deepest file is far longer than PATH_MAX, and too deep for a recursion on the stack. */
-static void test_depth(gconstpointer fs_type) {
-        g_auto(Scene) s = { .fd = -1 };
+TEST_DISKS(test_depth, "/tree/depth", "tmpfs", "ext4", "xfs", "btrfs") {
+        g_auto(Scene) s = scene_on(data);
         _cleanup_close_ int fd = -EBADF;
         struct rlimit files = { 0 };
 
@@ -295,8 +283,6 @@ static void test_depth(gconstpointer fs_type) {
         must(setrlimit(RLIMIT_NOFILE, &files));
         g_assert_cmpuint(files.rlim_cur, >, 5100);
 
-        if (!scene_enter(&s, fs_type, NULL))
-                return;
         (void) rmdir("lost+found");
         fd = make_chain(".", 5000);
         must(mknodat(fd, "deepest", S_IFREG | 0644, 0));
@@ -312,12 +298,10 @@ static void test_depth(gconstpointer fs_type) {
 }
 
 /* The engine reads a large directory in many chunks, and shares its names among the threads. */
-static void test_width(gconstpointer fs_type) {
-        g_auto(Scene) s = { .fd = -1 };
+TEST_DISKS(test_width, "/tree/width", "tmpfs", "ext4", "xfs", "btrfs") {
+        g_auto(Scene) s = scene_on(data);
         enum { FILES = 30000, DIRS = 9000 };
 
-        if (!scene_enter(&s, fs_type, NULL))
-                return;
         (void) rmdir("lost+found");
         for (unsigned i = 0; i < FILES; i++)
                 must(mknod(numbered("file-%u", i), S_IFREG | 0644, 0));
@@ -332,8 +316,8 @@ static void test_width(gconstpointer fs_type) {
         assert_all_right(s.fd, FILES + DIRS + 1);
 }
 
-static void test_mount_inside(void) {
-        g_auto(Scene) s = scene_on_tmpfs();
+TEST(test_mount_inside, "/tree/mount-inside") {
+        g_auto(Scene) s = scene_on("tmpfs");
 
         must(mkdir("d", 0755));
         must(mkdir("d/inside", 0755));
@@ -348,8 +332,8 @@ static void test_mount_inside(void) {
 }
 
 /* The volume is a directory of a larger file system, so a name can be a hard link to a file outside. */
-static void test_hard_links(void) {
-        g_auto(Scene) s = scene_on_tmpfs();
+TEST(test_hard_links, "/tree/hard-links") {
+        g_auto(Scene) s = scene_on("tmpfs");
         int fd;
 
         must(mkdir("volume", 0755));
@@ -374,8 +358,8 @@ static void test_hard_links(void) {
 }
 
 /* The label of the root tells that all files have theirs on disk, so it is written after a sync. */
-static void test_sync_fails(void) {
-        g_auto(Scene) s = scene_on_tmpfs();
+TEST(test_sync_fails, "/tree/sync-fails") {
+        g_auto(Scene) s = scene_on("tmpfs");
 
         write_file("file");
         syncfs_error = EIO;
@@ -397,11 +381,9 @@ static void test_sync_fails(void) {
 
 /* On ext4 the engine may write a label without a look. That fails for an immutable file, which is no error if
  * the label is right. */
-static void test_right_but_immutable(void) {
-        g_auto(Scene) s = { .fd = -1 };
+TEST(test_right_but_immutable, "/tree/right-but-immutable") {
+        g_auto(Scene) s = scene_on("ext4");
 
-        if (!scene_enter(&s, "ext4", NULL))
-                return;
         for (unsigned i = 0; i < 200; i++) {
                 const char *name = numbered("%03u", i);
 
@@ -425,8 +407,8 @@ static int give_up(const WalkCounts *counts, void *userdata) {
         return ++*calls == 2 ? -ECANCELED : 0;
 }
 
-static void test_progress_and_end(void) {
-        g_auto(Scene) s = scene_on_tmpfs();
+TEST(test_progress_and_end, "/tree/progress-and-end") {
+        g_auto(Scene) s = scene_on("tmpfs");
         unsigned calls = 0;
         WalkResult result;
         Failure f = { 0 };
@@ -440,31 +422,11 @@ static void test_progress_and_end(void) {
 }
 
 /* 600 entries at 2000 a second take 300 ms, less one slice of 50 ms. */
-static void test_rate(void) {
-        g_auto(Scene) s = scene_on_tmpfs();
+TEST(test_rate, "/tree/rate") {
+        g_auto(Scene) s = scene_on("tmpfs");
         gint64 start;
         write_files("", 600);
         start = g_get_monotonic_time();
         g_assert_cmpuint(walk_well(CHANGE(s.fd, .tree.entries_per_sec = 2000, .tree.threads = 4)).done, ==, 601);
         g_assert_cmpint(g_get_monotonic_time() - start, >=, 240000);
-}
-
-void add_tests(void) {
-        add_words("/tree/kinds", test_kinds, "tmpfs", "ext4", "xfs", "btrfs", NULL);
-        add_words("/tree/ctime", test_ctime_in_a_large_directory, "tmpfs", "ext4", "xfs", "btrfs", NULL);
-        add_words("/tree/depth", test_depth, "tmpfs", "ext4", "xfs", "btrfs", NULL);
-        add_words("/tree/width", test_width, "tmpfs", "ext4", "xfs", "btrfs", NULL);
-        g_test_add_func("/tree/blind", test_blind);
-        g_test_add_func("/tree/count", test_count);
-        g_test_add_func("/tree/verify", test_verify);
-        g_test_add_func("/tree/errors", test_errors);
-        g_test_add_func("/tree/no-space", test_no_space);
-        g_test_add_func("/tree/not-supported", test_not_supported);
-        g_test_add_func("/tree/names", test_names);
-        g_test_add_func("/tree/mount-inside", test_mount_inside);
-        g_test_add_func("/tree/hard-links", test_hard_links);
-        g_test_add_func("/tree/sync-fails", test_sync_fails);
-        g_test_add_func("/tree/right-but-immutable", test_right_but_immutable);
-        g_test_add_func("/tree/progress-and-end", test_progress_and_end);
-        g_test_add_func("/tree/rate", test_rate);
 }

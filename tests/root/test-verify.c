@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <signal.h>
-#include <string.h>
-#include <sys/mount.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "volumes.h"
 
@@ -39,13 +35,11 @@ static void assert_verified(Answer answer, bool matches, const char *actual, uin
         g_assert_cmpint(a.walk.n_issues > 0, ==, mismatched > 0);
 }
 
-static void test_depths(gconstpointer data) {
+TEST_DISKS(test_depths, "/verify/depths", "ext4", "xfs", "btrfs", "tmpfs") {
         g_autoptr(TestVolume) v = volume_mount("depths", data, 0);
         g_autofree char *odd = NULL, *none = NULL, *sub = NULL;
         unsigned n;
 
-        if (!v)
-                return;
         n = fill_tree(v->target, 10, 10);
         change(v, wanted_labels(LABEL_1));
         odd = path_printf("%s/dir-3/file-7", v->target);
@@ -79,7 +73,7 @@ static void test_depths(gconstpointer data) {
 }
 
 /* The walk leaves the volume neither by a mount inside nor by a symbolic link, and changes nothing. */
-static void test_confined(void) {
+TEST(test_confined, "/verify/confined") {
         g_autoptr(TestVolume) v = volume_mount("confined", "ext4", 0);
         g_autofree char *point = path_printf("%s/dir-0", v->target), *out = path_printf("%s/dir-1/out", v->target),
                         *inside = path_printf("%s/wrong", point);
@@ -103,7 +97,7 @@ static void test_confined(void) {
 }
 
 /* The worker compares groups and modes only with depth "full", as the mount shows them. */
-static void test_group(void) {
+TEST(test_group, "/verify/group") {
         g_autoptr(TestVolume) v = volume_mount("verify", "ext4", 0);
         g_autofree char *file = g_build_filename(v->target, "dir", "file", NULL),
                         *directory = g_path_get_dirname(file), *other = g_build_filename(directory, "other", NULL);
@@ -137,7 +131,7 @@ static void test_group(void) {
 }
 
 /* The worker resets a mark that is found to be false, so that no node skips the wrong files. */
-static void test_reset(void) {
+TEST(test_reset, "/verify/reset") {
         static const char complete[] = "label=complete tainted=no ownership=complete gid=1000 context=" LABEL_1;
         static const char no_labels[] = "label=unknown tainted=no ownership=complete gid=1000 context=";
         static const struct {
@@ -202,7 +196,7 @@ static void test_reset(void) {
 }
 
 /* Wrong files of another file system, which is mounted inside, do not make the mark false. */
-static void test_submount(void) {
+TEST(test_submount, "/verify/submount") {
         g_autoptr(TestVolume) v = volume_mount("above", "ext4", 0);
         g_autofree char *sub = g_build_filename(v->target, "sub", NULL), *file = g_build_filename(sub, "file", NULL);
 
@@ -224,7 +218,7 @@ static void test_submount(void) {
 }
 
 /* Another operation makes the files right after the worker has found them wrong, and marks that. */
-static void test_mark_completed(void) {
+TEST(test_mark_completed, "/verify/mark-completed") {
         g_autoptr(TestVolume) v = volume_mount("completed", "ext4", 0);
         VerifyCall call = verify_labels(v->target, LABEL_1, VERIFY_FULL);
         Operation *o;
@@ -249,7 +243,7 @@ static void test_mark_completed(void) {
 }
 
 /* The worker answers, also if it can't reset the mark. */
-static void test_not_reset(void) {
+TEST(test_not_reset, "/verify/not-reset") {
         g_autoptr(TestVolume) v = volume_mount("not-reset", "ext4", 0);
         VerifyCall call = verify_labels(v->target, LABEL_1, VERIFY_FULL);
         const struct {
@@ -281,7 +275,7 @@ static void test_not_reset(void) {
 }
 
 /* The child reports its progress, and ends when the caller hangs up. */
-static void test_hang_up(void) {
+TEST(test_hang_up, "/verify/hang-up") {
         g_autoptr(TestVolume) v = volume_mount("slowly", "ext4", 0);
         VerifyCall call = verify_labels(v->target, LABEL_1, VERIFY_FULL);
         Operation *o;
@@ -299,7 +293,7 @@ static void test_hang_up(void) {
         g_assert_cmpint(errno, ==, ESRCH);
 }
 
-static void test_refused(void) {
+TEST(test_refused, "/verify/refused") {
         g_autoptr(TestVolume) without = volume_mount("verify-none", "ramfs", 0),
                               frozen = volume_mount("verify-frozen", "ext4", MS_RDONLY);
         VerifyCall nothing = verify_labels(frozen->target, "", VERIFY_FULL);
@@ -320,13 +314,4 @@ static void test_refused(void) {
 
 void add_tests(void) {
         worker = worker_start(NULL, NULL);
-        add_words("/verify/depths", test_depths, "ext4", "xfs", "btrfs", "tmpfs", NULL);
-        g_test_add_func("/verify/confined", test_confined);
-        g_test_add_func("/verify/group", test_group);
-        g_test_add_func("/verify/reset", test_reset);
-        g_test_add_func("/verify/submount", test_submount);
-        g_test_add_func("/verify/mark-completed", test_mark_completed);
-        g_test_add_func("/verify/not-reset", test_not_reset);
-        g_test_add_func("/verify/hang-up", test_hang_up);
-        g_test_add_func("/verify/refused", test_refused);
 }

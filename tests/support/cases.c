@@ -3,6 +3,23 @@
 
 #include "cases.h"
 
+enum { TESTS_MAX = 64 };
+
+static void (*registered[TESTS_MAX])(void);
+static size_t n_registered;
+
+void register_test(void (*add)(void)) {
+        g_assert_cmpuint(n_registered, <, TESTS_MAX);
+        registered[n_registered++] = add;
+}
+
+void add_all_tests(void) {
+        if (add_tests)
+                add_tests();
+        for (size_t i = 0; i < n_registered; i++)
+                registered[i]();
+}
+
 static void add_case(const char *prefix, const char *name, const void *data, GTestDataFunc function) {
         g_autofree char *path = g_strdup_printf("%s/%s", prefix, name);
 

@@ -3,8 +3,36 @@
 
 #include <glib.h>
 
-/* A program with the shared main() defines this. */
-void add_tests(void);
+/* TEST(test_this, "/suite/this") { ... } defines a test, which the program's main() adds and runs. */
+#define TEST(function, path) DEFINE_TEST(function, (void), g_test_add_func(path, function))
+/* These tests have data: a word, or a row as that of add_rows(); or they have a Fixture of the program. */
+#define TEST_WORDS(function, prefix, ...) \
+        DEFINE_TEST(function, (gconstpointer data), add_words(prefix, function, __VA_ARGS__, NULL))
+#define TEST_ROWS(function, prefix, rows) \
+        DEFINE_TEST(function, (gconstpointer data), add_rows(prefix, rows, function))
+#define TEST_FIXTURE(function, path) TEST_SET_UP(function, path, fixture_set_up)
+#define TEST_SET_UP(function, path, set_up)                      \
+        DEFINE_TEST(function, (Fixture * f, gconstpointer data), \
+                    g_test_add(path, Fixture, NULL, set_up, function, fixture_tear_down))
+#define TEST_FIXTURE_ROWS(function, prefix, rows)                \
+        DEFINE_TEST(function, (Fixture * f, gconstpointer data), \
+                    add_fixture_rows(prefix, Fixture, rows, fixture_set_up, function, fixture_tear_down))
+
+#define DEFINE_TEST(function, parameters, add)                               \
+        static void function parameters;                                     \
+        static void add_##function(void) {                                   \
+                add;                                                         \
+        }                                                                    \
+        __attribute__((constructor)) static void register_##function(void) { \
+                register_test(add_##function);                               \
+        }                                                                    \
+        static void function parameters
+void register_test(void (*add)(void));
+
+/* A program whose tests share something, or have data of another kind, defines this. */
+__attribute__((weak)) void add_tests(void);
+/* A main() calls this after g_test_init(). */
+void add_all_tests(void);
 
 /* Adds a test PREFIX/WORD for each word; its data is the word. */
 void add_words(const char *prefix, GTestDataFunc function, ...) G_GNUC_NULL_TERMINATED;

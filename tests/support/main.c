@@ -3,6 +3,6 @@
 
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
-        add_tests();
+        add_all_tests();
         return g_test_run();
 }

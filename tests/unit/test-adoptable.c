@@ -25,16 +25,13 @@ static void assert_json(const json_t *value, const char *expected) {
         free(text);
 }
 
-static void test_find(gconstpointer row) {
-        _cleanup_(mount_table_freep) MountTable *table = read_table(row_need(row, "lines"));
+TEST_TABLE(test_find, "/adoptable", "adoptable.table", "id directory =found =skipped lines") {
+        _cleanup_(mount_table_freep) MountTable *table = read_table(row_need(data, "lines"));
         _cleanup_json_ json_t *targets = json_pack("{s:b}", "/var/held", true),
                               *volumes = json_pack("{s:s}", "/var/lost", "known"), *found = NULL, *skipped = NULL;
 
-        g_assert_cmpint(adoptable_find(table, row_need(row, "directory"), targets, volumes, &found, &skipped), ==, 0);
-        assert_json(found, row_need(row, "=found"));
-        assert_json(skipped, row_need(row, "=skipped"));
-}
-
-void add_tests(void) {
-        table_add_tests(table_load("adoptable.table", "id directory =found =skipped lines"), "/adoptable", test_find);
+        g_assert_cmpint(adoptable_find(table, row_need(data, "directory"), targets, volumes, &found, &skipped), ==,
+                        0);
+        assert_json(found, row_need(data, "=found"));
+        assert_json(skipped, row_need(data, "=skipped"));
 }

@@ -9,7 +9,7 @@ typedef struct Fixture {
         Claimant c[CLAIMANTS];
 } Fixture;
 
-static void tear_down(Fixture *f, gconstpointer data) {
+static void fixture_tear_down(Fixture *f, gconstpointer data) {
         for (size_t i = 0; i < CLAIMANTS; i++)
                 claims_leave(&f->claims, &f->c[i]);
         g_assert_null(f->claims.table);
@@ -24,7 +24,7 @@ static void add(Fixture *f, size_t i, const char *key) {
 }
 
 /* The claimants of a key get it in the order in which they came. */
-static void test_line(Fixture *f, gconstpointer data) {
+TEST_SET_UP(test_line, "/claims/line", NULL) {
         for (size_t i = 0; i < CLAIMANTS; i++)
                 enter(f, i, "v", NULL);
         g_assert_false(claims_is_owned(&f->claims, "v"));
@@ -42,7 +42,7 @@ static void test_line(Fixture *f, gconstpointer data) {
 }
 
 /* A claimant gets all its keys or none, and while it gets none, nobody passes it. */
-static void test_together(Fixture *f, gconstpointer data) {
+TEST_SET_UP(test_together, "/claims/together", NULL) {
         enter(f, 0, "v", "a");
         enter(f, 1, "w", "a");
         enter(f, 2, NULL, "w");
@@ -58,7 +58,7 @@ static void test_together(Fixture *f, gconstpointer data) {
 }
 
 /* A passive claimant lets others pass, but keeps its place, and the keys that it owns. */
-static void test_passive(Fixture *f, gconstpointer data) {
+TEST_SET_UP(test_passive, "/claims/passive", NULL) {
         for (size_t i = 0; i < CLAIMANTS; i++)
                 enter(f, i, "v", NULL);
         f->c[0].passive = true;
@@ -75,7 +75,7 @@ static void test_passive(Fixture *f, gconstpointer data) {
 }
 
 /* A claimant that yields owns no key any more, and is first again as soon as it is not passive. */
-static void test_yield(Fixture *f, gconstpointer data) {
+TEST_SET_UP(test_yield, "/claims/yield", NULL) {
         enter(f, 0, "v", "a");
         enter(f, 1, "v", "b");
         g_assert_true(claims_take(&f->c[0]));
@@ -94,7 +94,7 @@ static void test_yield(Fixture *f, gconstpointer data) {
 
 /* In the line of an added key a claimant stands by its own age, behind the owner. To drop the key leaves only
  * that line. */
-static void test_drop(Fixture *f, gconstpointer data) {
+TEST_SET_UP(test_drop, "/claims/drop", NULL) {
         for (size_t i = 0; i < CLAIMANTS; i++)
                 enter(f, i, (const char *const[]){ "u", "v", "w" }[i], NULL);
         for (size_t i = CLAIMANTS; i-- > 0;)
@@ -117,13 +117,4 @@ static void test_drop(Fixture *f, gconstpointer data) {
         claims_drop_last(&f->claims, &f->c[1]);
         g_assert_false(claims_is_owned(&f->claims, "device"));
         g_assert_true(claims_is_owned(&f->claims, "v"));
-}
-
-void add_tests(void) {
-#define ADD(name, function) g_test_add("/claims/" name, Fixture, NULL, NULL, function, tear_down)
-        ADD("line", test_line);
-        ADD("together", test_together);
-        ADD("passive", test_passive);
-        ADD("yield", test_yield);
-        ADD("drop", test_drop);
 }

@@ -15,14 +15,14 @@ typedef struct Fixture {
         unsigned n_others_before; /* n_others at the time of the commit */
 } Fixture;
 
-static void set_up(Fixture *f, gconstpointer data) {
+static void fixture_set_up(Fixture *f, gconstpointer data) {
         g_assert_cmpint(sd_event_new(&f->state.event), >=, 0);
         f->state.path = g_strdup_printf("%s/selvol-commit-%i", g_get_tmp_dir(), (int) getpid());
         g_assert_cmpint(store_open(f->state.path, &store_schema, &f->state.store), ==, 0);
         g_assert_cmpint(commit_setup(&f->state), >=, 0);
 }
 
-static void tear_down(Fixture *f, gconstpointer data) {
+static void fixture_tear_down(Fixture *f, gconstpointer data) {
         commit_teardown(&f->state);
         store_close(f->state.store);
         sd_event_unref(f->state.event);
@@ -63,17 +63,12 @@ static void commit_beside(Fixture *f, int enabled) {
                 sd_event_source_disable_unref(others[i]);
 }
 
-static void test_after_others(Fixture *f, gconstpointer data) {
+TEST_FIXTURE(test_after_others, "/commit/after-others") {
         commit_beside(f, SD_EVENT_ONESHOT);
         g_assert_cmpuint(f->n_others_before, ==, 2);
 }
 
-static void test_never_idle(Fixture *f, gconstpointer data) {
+TEST_FIXTURE(test_never_idle, "/commit/never-idle") {
         commit_beside(f, SD_EVENT_ON);
         g_assert_cmpuint(f->n_others_before, >, 2);
-}
-
-void add_tests(void) {
-        g_test_add("/commit/after-others", Fixture, NULL, set_up, test_after_others, tear_down);
-        g_test_add("/commit/never-idle", Fixture, NULL, set_up, test_never_idle, tear_down);
 }

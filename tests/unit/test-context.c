@@ -21,11 +21,11 @@ static void assert_form(const Row *row, const char *column, int (*canonicalize)(
         g_assert_cmpstr(again, ==, form);
 }
 
-static void test_level(gconstpointer data) {
+TEST_TABLE(test_level, "/context/level", "levels.table", "id level =form =says") {
         assert_form(data, "level", level_canonicalize);
 }
 
-static void test_context(gconstpointer data) {
+TEST_TABLE(test_context, "/context/full", "contexts.table", "id context =form =says") {
         assert_form(data, "context", context_canonicalize);
 }
 
@@ -43,7 +43,7 @@ static char *long_level(size_t n) {
         return g_string_free(s, FALSE);
 }
 
-static void test_level_length(void) {
+TEST(test_level_length, "/context/level-length") {
         g_autofree char *fits = long_level(CONTEXT_MAX), *long_by_one = long_level(CONTEXT_MAX + 1),
                         *huge = long_level(4096);
         _cleanup_free_ char *form = NULL;
@@ -59,7 +59,7 @@ static void test_level_length(void) {
         g_assert_cmpuint(strlen(f.message), <, 200);
 }
 
-static void test_context_length(void) {
+TEST(test_context_length, "/context/context-length") {
         g_autofree char *level = long_level(CONTEXT_MAX - 6), *fits = g_strconcat("u:r:t:", level, NULL),
                         *too_long = g_strconcat("u:r:tt:", level, NULL), *long_type = g_strnfill(256, 't'),
                         *typed = g_strconcat("u:r:", long_type, ":s0", NULL), *huge = g_strnfill(4096, 'x');
@@ -75,7 +75,7 @@ static void test_context_length(void) {
 }
 
 /* The message has only the beginning of a long malformed level. */
-static void test_message_is_short(void) {
+TEST(test_message_is_short, "/context/message-is-short") {
         g_autofree char *junk = g_strnfill(1000, '\n');
         _cleanup_free_ char *form = NULL;
         _cleanup_failure_ Failure f = { 0 };
@@ -84,7 +84,7 @@ static void test_message_is_short(void) {
         g_assert_cmpuint(strlen(f.message), <, 500);
 }
 
-static void test_split(gconstpointer data) {
+TEST_TABLE(test_split, "/context/split", "splits.table", "id context =user =role =type =level") {
         static const char *const columns[CONTEXT_PARTS] = { "=user", "=role", "=type", "=level" };
         const Row *row = data;
 
@@ -96,7 +96,7 @@ static void test_split(gconstpointer data) {
         }
 }
 
-static void test_conflict(gconstpointer data) {
+TEST_TABLE(test_conflict, "/context/conflict", "conflicts.table", "id a b =conflict") {
         const Row *row = data;
         const char *a = row_need(row, "a"), *b = row_need(row, "b");
         bool expected = parse_boolean(row_need(row, "=conflict"));
@@ -106,7 +106,7 @@ static void test_conflict(gconstpointer data) {
         g_assert_false(contexts_conflict(a, a));
 }
 
-static void test_complete(void) {
+TEST(test_complete, "/context/complete") {
         static const struct {
                 const char *file_context, *user, *level, *expected;
         } cases[] = {
@@ -133,7 +133,7 @@ static void test_complete(void) {
         }
 }
 
-static void test_complete_refuses(void) {
+TEST(test_complete_refuses, "/context/complete-refuses") {
         _cleanup_free_ char *context = NULL;
         _cleanup_failure_ Failure f = { 0 };
 
@@ -146,7 +146,7 @@ static void test_complete_refuses(void) {
         g_assert_null(context);
 }
 
-static void test_name(void) {
+TEST(test_name, "/context/name") {
         g_autofree char *longest = g_strnfill(255, 'a'), *too_long = g_strnfill(256, 'a');
 
         g_assert_true(context_name_is_valid("container_file_t"));
@@ -163,7 +163,8 @@ static void test_name(void) {
 
 /* --- the policy's contexts for containers --- */
 
-static void test_container_contexts(gconstpointer data) {
+TEST_TABLE(test_container_contexts, "/container-contexts", "contexts-files.table",
+           "id text =process =file =ro_file") {
         const Row *row = data;
         _cleanup_(container_contexts_done) ContainerContexts c = { 0 };
 
@@ -174,27 +175,10 @@ static void test_container_contexts(gconstpointer data) {
 }
 
 /* A malformed file of the policy must not hang or crash the reader. */
-static void test_container_contexts_long(void) {
+TEST(test_container_contexts_long, "/container-contexts/long-line") {
         g_autofree char *value = g_strnfill(1 << 20, 'x'), *text = g_strconcat("file = \"", value, "\"\n", NULL);
         _cleanup_(container_contexts_done) ContainerContexts c = { 0 };
 
         g_assert_cmpint(container_contexts_parse(text, &c), ==, 0);
         g_assert_cmpstr(c.file, ==, value);
-}
-
-void add_tests(void) {
-        table_add_tests(table_load("levels.table", "id level =form =says"), "/context/level", test_level);
-        table_add_tests(table_load("contexts.table", "id context =form =says"), "/context/full", test_context);
-        table_add_tests(table_load("splits.table", "id context =user =role =type =level"), "/context/split",
-                        test_split);
-        table_add_tests(table_load("conflicts.table", "id a b =conflict"), "/context/conflict", test_conflict);
-        g_test_add_func("/context/level-length", test_level_length);
-        g_test_add_func("/context/context-length", test_context_length);
-        g_test_add_func("/context/message-is-short", test_message_is_short);
-        g_test_add_func("/context/complete", test_complete);
-        g_test_add_func("/context/complete-refuses", test_complete_refuses);
-        g_test_add_func("/context/name", test_name);
-        table_add_tests(table_load("contexts-files.table", "id text =process =file =ro_file"), "/container-contexts",
-                        test_container_contexts);
-        g_test_add_func("/container-contexts/long-line", test_container_contexts_long);
 }

@@ -120,7 +120,7 @@ static const json_t *find(const json_t *findings, const char *check) {
         return found;
 }
 
-static void test_row(gconstpointer data) {
+TEST_TABLE(test_row, "/doctor", "doctor.table", "id with =state =remedy =text") {
         const char *id = row_need(data, "id"), *state = row_need(data, "=state"), *remedy = row_get(data, "=remedy");
         g_auto(GStrv) words = g_strsplit(strempty(row_get(data, "with")), "; ", -1);
         g_autofree char *check = g_strndup(id, strcspn(id, "/"));
@@ -140,7 +140,7 @@ static void test_row(gconstpointer data) {
         g_assert_cmpint(streq(state, "ok"), ==, !remedy);
 }
 
-static void test_denials(void) {
+TEST(test_denials, "/doctor/denials") {
         static const struct {
                 const char *record, *domain; /* NULL: the record is not about selvold */
         } records[] = {
@@ -172,6 +172,4 @@ static void test_denials(void) {
 
 void add_tests(void) {
         g_setenv("TZ", "UTC", TRUE);
-        table_add_tests(table_load("doctor.table", "id with =state =remedy =text"), "/doctor", test_row);
-        g_test_add_func("/doctor/denials", test_denials);
 }

@@ -5,7 +5,7 @@
 #include "ctl/suggest.h"
 #include "support/cases.h"
 
-static void test_text(void) {
+TEST(test_text, "/explain/text") {
         static const struct {
                 const char *text, *expected;
         } cases[] = {
@@ -26,7 +26,7 @@ static void test_text(void) {
         }
 }
 
-static void test_error(void) {
+TEST(test_error, "/explain/error") {
         static const struct {
                 const char *name, *message, *expected;
         } cases[] = {
@@ -70,7 +70,7 @@ static void test_error(void) {
         }
 }
 
-static void test_suggest(void) {
+TEST(test_suggest, "/explain/suggest") {
         static const char *const candidates[] = { "mount", "unmount", "list", "show", "ownership" };
         static const struct {
                 const char *typed, *expected;
@@ -92,7 +92,4 @@ static void test_suggest(void) {
 
 void add_tests(void) {
         g_test_set_nonfatal_assertions();
-        g_test_add_func("/explain/text", test_text);
-        g_test_add_func("/explain/error", test_error);
-        g_test_add_func("/explain/suggest", test_suggest);
 }

@@ -197,7 +197,7 @@ static bool try_labels(const size_t *choice, void *data) {
         return true;
 }
 
-static void test_labels(void) {
+TEST(test_labels, "/files/exhaustive/labels") {
         Counts counts = { 0 };
 
         g_assert_true(combinations_try(label_dimensions, L_DIMENSIONS, try_labels, &counts));
@@ -485,7 +485,7 @@ static bool try_groups(const size_t *choice, void *data) {
         return true;
 }
 
-static void test_groups(void) {
+TEST(test_groups, "/files/exhaustive/groups") {
         Counts counts = { 0 };
 
         if (combinations_try(dimensions, DIMENSIONS, try_groups, &counts)) {
@@ -501,9 +501,4 @@ static void test_groups(void) {
         }
         g_assert_cmpuint(counts.skips, >, 0);
         g_assert_cmpuint(counts.maps, >, 0);
-}
-
-void add_tests(void) {
-        g_test_add_func("/files/exhaustive/labels", test_labels);
-        g_test_add_func("/files/exhaustive/groups", test_groups);
 }

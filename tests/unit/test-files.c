@@ -40,7 +40,7 @@ static mode_t mode_from_octal(const char *octal) {
 
 /* --- modes --- */
 
-static void test_mode(gconstpointer data) {
+TEST_TABLE(test_mode, "/files/mode", "ownership-modes.table", mode_columns) {
         const Row *row = data;
         const Ownership o = { .gid = WANTED, .readers = is_yes(row_need(row, "readers")) };
         mode_t kind = kind_from_word(row_need(row, "kind")), mode = kind | mode_from_octal(row_need(row, "mode"));
@@ -65,7 +65,7 @@ static mode_t kubelet_mask(mode_t mode, bool read_only) {
 
 /* For all modes of all kinds: only bits of the mask are added, none are removed, and a second time changes
  * nothing. */
-static void test_all_modes(void) {
+TEST(test_all_modes, "/files/all-modes") {
         for (size_t k = 0; k < G_N_ELEMENTS(kinds); k++)
                 for (mode_t bits = 0; bits <= 07777; bits++)
                         for (int readers = 0; readers < 2; readers++) {
@@ -115,7 +115,7 @@ static FilesDecision decide_labels(const Mark *mark, const char *root, const cha
         return d;
 }
 
-static void test_label(gconstpointer data) {
+TEST_TABLE(test_label, "/files/label", "relabel.table", label_columns) {
         const Row *row = data;
         int state = files_state_from_string(row_need(row, "label"));
         const Mark mark = {
@@ -242,7 +242,7 @@ static bool kubelet_skips(gid_t wanted, bool readers, gid_t gid, mode_t mode) {
 
 /* With a mark that agrees, and on a file system without marks, kubelet's rule for the root decides, for all
  * roots. */
-static void test_root(void) {
+TEST(test_root, "/files/root") {
         static const Mark marks[] = {
                 { .found = MARK_PRESENT, .ownership_state = FILES_COMPLETE, .gid = WANTED },
                 { .found = MARK_UNSUPPORTED },
@@ -277,7 +277,7 @@ static void test_root(void) {
 
 /* --- labels and groups, and what comes after --- */
 
-static void test_apart(void) {
+TEST(test_apart, "/files/apart") {
         static const Mark mark = { .found = MARK_PRESENT,
                                    .label_state = FILES_COMPLETE,
                                    .context = (char *) CONTEXT_B,
@@ -315,7 +315,7 @@ static void test_apart(void) {
         g_assert_false(d.blind);
 }
 
-static void test_fall_back(void) {
+TEST(test_fall_back, "/files/fall-back") {
         const FilesDecision map = {
                 .relabel = RELABEL_SKIP, .ownership = OWNERSHIP_MAP, .gid = WANTED, .disk_gid = 2000
         };
@@ -337,7 +337,7 @@ static void test_fall_back(void) {
 }
 
 /* A walk must not change files whose group another holder relies on. */
-static void test_reliances(void) {
+TEST(test_reliances, "/files/reliances") {
         static const struct {
                 OwnershipAction action;
                 gid_t disk_gid;
@@ -395,7 +395,7 @@ static void test_reliances(void) {
 
 /* --- sentences --- */
 
-static void test_sentences(void) {
+TEST(test_sentences, "/files/sentences") {
         for (int i = OWNERSHIP_NOT_ASKED + 1; i < OWNERSHIP_REASONS; i++) {
                 const char *text = ownership_reason_text((OwnershipReason) i);
 
@@ -410,14 +410,6 @@ static void test_sentences(void) {
 }
 
 void add_tests(void) {
-        table_add_tests(table_load("ownership-modes.table", mode_columns), "/files/mode", test_mode);
-        g_test_add_func("/files/all-modes", test_all_modes);
-        table_add_tests(table_load("relabel.table", label_columns), "/files/label", test_label);
         table_add_tests(table_load("ownership-kubernetes.table", group_columns), "/files/kubernetes", test_group);
         table_add_tests(table_load("ownership.table", group_columns), "/files/group", test_group);
-        g_test_add_func("/files/root", test_root);
-        g_test_add_func("/files/apart", test_apart);
-        g_test_add_func("/files/fall-back", test_fall_back);
-        g_test_add_func("/files/reliances", test_reliances);
-        g_test_add_func("/files/sentences", test_sentences);
 }

@@ -22,7 +22,7 @@ static void put_be(uint8_t *p, guint64 n, size_t size) {
 
 /* --- text --- */
 
-static void test_next(void) {
+TEST(test_next, "/fingerprint/next") {
         static const struct {
                 const char *before, *now;
                 bool next;
@@ -59,7 +59,7 @@ static void test_next(void) {
         }
 }
 
-static void test_from_string(void) {
+TEST(test_from_string, "/fingerprint/from-string") {
         g_autofree char *longest = g_strnfill(FINGERPRINT_MAX - 1, 'a'), *longer = g_strnfill(FINGERPRINT_MAX, 'a');
         const struct {
                 const char *text;
@@ -79,7 +79,7 @@ static void test_from_string(void) {
 
 /* --- ext4 --- */
 
-static void test_ext(void) {
+TEST(test_ext, "/fingerprint/ext") {
         uint8_t superblock[EXT_SUPERBLOCK_SIZE] = { 0 };
 
         g_assert_cmpstr(fingerprint_of_ext(superblock).text, ==, "");
@@ -95,7 +95,7 @@ static void test_ext(void) {
 
 /* --- btrfs --- */
 
-static void test_btrfs(void) {
+TEST(test_btrfs, "/fingerprint/btrfs") {
         static const struct {
                 size_t offset, size;
                 guint64 value;
@@ -152,7 +152,7 @@ static void make_xfs(uint8_t superblock[static XFS_SUPERBLOCK_SIZE], uint32_t cy
         put_be(superblock + 240, (guint64) cycle << 32 | head, 8);
 }
 
-static void test_find_log(void) {
+TEST(test_find_log, "/fingerprint/xfs/find-log") {
         static const struct {
                 size_t offset, size;
                 guint64 value;
@@ -213,7 +213,7 @@ static void add_record(LogWriter *w, uint32_t cycle, uint32_t length, uint32_t s
 /* Each letter is a record: of the superblock (s), of changes (c; C is longer, with more headers), of an
  * unmount (u; U is of the cycle after), of the cycle before (-) or after (+), with a length (l) or a size (z)
  * that can't be. */
-static void test_log(void) {
+TEST(test_log, "/fingerprint/xfs/log") {
         static const struct {
                 const char *records;
                 uint32_t head;
@@ -270,7 +270,7 @@ static void test_log(void) {
 }
 
 /* No bytes lead the reader beyond the end of the log, even if records fill all of it. */
-static void test_log_bytes(void) {
+TEST(test_log_bytes, "/fingerprint/xfs/bytes") {
         g_autofree LogWriter *w = g_new0(LogWriter, 1);
         const XfsLog log = { .n_blocks = LOG_BLOCKS, .head = 1, .cycle = 3 };
         uint8_t superblock[XFS_SUPERBLOCK_SIZE];
@@ -292,14 +292,4 @@ static void test_log_bytes(void) {
                                 (uint8_t) g_test_rand_int_range(0, 256);
                 (void) fingerprint_of_xfs(superblock, &log, w->blocks, XFS_LOG_BLOCKS_READ);
         }
-}
-
-void add_tests(void) {
-        g_test_add_func("/fingerprint/next", test_next);
-        g_test_add_func("/fingerprint/from-string", test_from_string);
-        g_test_add_func("/fingerprint/ext", test_ext);
-        g_test_add_func("/fingerprint/btrfs", test_btrfs);
-        g_test_add_func("/fingerprint/xfs/find-log", test_find_log);
-        g_test_add_func("/fingerprint/xfs/log", test_log);
-        g_test_add_func("/fingerprint/xfs/bytes", test_log_bytes);
 }

@@ -5,7 +5,7 @@
 #include "ctl/fit.h"
 #include "support/cases.h"
 
-static void test_columns(void) {
+TEST(test_columns, "/fit/columns") {
         static const struct {
                 size_t widths[3];
                 bool may_shorten[3];
@@ -31,7 +31,7 @@ static void test_columns(void) {
 }
 
 /* U+65E5 takes two columns, U+0301 none. */
-static void test_text(void) {
+TEST(test_text, "/fit/text") {
         static const struct {
                 const char *text;
                 size_t width;
@@ -62,6 +62,4 @@ static void test_text(void) {
 void add_tests(void) {
         g_assert_nonnull(setlocale(LC_ALL, "C.UTF-8"));
         g_test_set_nonfatal_assertions();
-        g_test_add_func("/fit/columns", test_columns);
-        g_test_add_func("/fit/text", test_text);
 }

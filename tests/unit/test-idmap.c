@@ -38,7 +38,7 @@ static void assert_covers_all(const char *map, gid_t a, gid_t b) {
         g_assert_cmpuint(next, ==, G_MAXUINT32);
 }
 
-static void test_map(void) {
+TEST(test_map, "/idmap/map") {
         char map[IDMAP_TEXT_SIZE];
 
         for (size_t i = 0; i < G_N_ELEMENTS(maps); i++) {
@@ -56,7 +56,7 @@ static void test_map(void) {
         }
 }
 
-static void test_unsupported(void) {
+TEST(test_unsupported, "/idmap/unsupported") {
         static const int unsupported[] = { EPERM, EINVAL, ENOSYS, EOPNOTSUPP, ENOSPC, EUSERS, EACCES },
                          failures[] = { 0, EIO, ENOMEM, EBUSY, EBADF, ERANGE, ECHILD, EAGAIN };
 
@@ -69,14 +69,8 @@ static void test_unsupported(void) {
 }
 
 /* The call refuses such groups before it uses the descriptor. */
-static void test_no_two_groups(void) {
+TEST(test_no_two_groups, "/idmap/no-two-groups") {
         g_assert_cmpint(idmap_swap_groups(-1, 7, 7), ==, -ERANGE);
         g_assert_cmpint(idmap_swap_groups(-1, (gid_t) -1, 7), ==, -ERANGE);
         g_assert_cmpint(idmap_swap_groups(-1, 7, (gid_t) -1), ==, -ERANGE);
-}
-
-void add_tests(void) {
-        g_test_add_func("/idmap/map", test_map);
-        g_test_add_func("/idmap/unsupported", test_unsupported);
-        g_test_add_func("/idmap/no-two-groups", test_no_two_groups);
 }

@@ -18,7 +18,7 @@ static Fingerprint fingerprint(const char *text) {
 
 enum { ALIVE = 1, BESIDE = 2, TRUSTED = 4, FRESH = 8, ADOPTED = 16, WRITABLE = 32, COPIED = 64, HIDDEN = 128 };
 
-static void test_judge(void) {
+TEST(test_judge, "/judge/mark") {
         static const struct {
                 const char *mark, *before, *now, *kept;
                 unsigned flags;
@@ -102,7 +102,7 @@ static void test_judge(void) {
 
 /* That a mark is not believed is the reason only if there is no other. The answer tells if a mark is only
  * trusted. */
-static void test_decide(void) {
+TEST(test_decide, "/judge/decide") {
         static const struct {
                 FilesState state;
                 bool tainted, force;
@@ -160,7 +160,7 @@ static void test_decide(void) {
 
 #define TARGETS "/var/lib/kubelet/pods/"
 
-static void test_witness(void) {
+TEST(test_witness, "/judge/history") {
         static const struct {
                 const char *kept;
                 const char *mounts; /* "TARGET ROOT [ro]", separated by commas; the holder's mount has id 7 */
@@ -237,7 +237,7 @@ static void test_witness(void) {
 }
 
 /* The section of the driver has precedence over that of the volume type. */
-static void test_trusted(void) {
+TEST(test_trusted, "/judge/trusted") {
         static const struct {
                 const char *dropin, *driver;
                 bool trusted;
@@ -262,11 +262,4 @@ static void test_trusted(void) {
                 g_assert_cmpint(w.trusted, ==, rows[i].trusted);
                 g_assert_false(w.alive || w.beside || fingerprint_is_known(&w.kept));
         }
-}
-
-void add_tests(void) {
-        g_test_add_func("/judge/mark", test_judge);
-        g_test_add_func("/judge/decide", test_decide);
-        g_test_add_func("/judge/history", test_witness);
-        g_test_add_func("/judge/trusted", test_trusted);
 }

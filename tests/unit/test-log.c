@@ -2,7 +2,7 @@
 #include "basic/log.h"
 #include "support/cases.h"
 
-static void test_levels(void) {
+TEST(test_levels, "/log/levels") {
         static const char *const names[] = { "emerg", "alert", "crit", "err", "warning", "notice", "info", "debug" },
                                  *const bad[] = { "", "8", "-1", "7 ", "Debug", "error", "loud" };
 
@@ -24,7 +24,7 @@ static void test_levels(void) {
         }
 }
 
-static void test_filter(void) {
+TEST(test_filter, "/log/filter") {
         if (g_test_subprocess()) {
                 g_setenv("SELVOL_LOG_LEVEL", "notice", TRUE);
                 log_set_level_from_environment();
@@ -39,9 +39,4 @@ static void test_filter(void) {
         g_test_trap_assert_passed();
         g_test_trap_assert_stderr("*a notice*'lo\\x1bud'*not a log level*");
         g_test_trap_assert_stderr_unmatched("*info\n*");
-}
-
-void add_tests(void) {
-        g_test_add_func("/log/levels", test_levels);
-        g_test_add_func("/log/filter", test_filter);
 }

@@ -26,7 +26,7 @@ typedef struct Fixture {
         GPid server;
 } Fixture;
 
-static void set_up(Fixture *f, gconstpointer data) {
+static void fixture_set_up(Fixture *f, gconstpointer data) {
         int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
         socklen_t size = sizeof(f->address);
         g_autoptr(GError) error = NULL;
@@ -44,7 +44,7 @@ static void set_up(Fixture *f, gconstpointer data) {
 }
 
 /* The server must still be alive. */
-static void tear_down(Fixture *f, gconstpointer data) {
+static void fixture_tear_down(Fixture *f, gconstpointer data) {
         g_assert_cmpint(program_get_end(f->server), ==, -1);
         g_assert_cmpint(program_end(f->server, SIGTERM), ==, SIGTERM);
         tree_remove(f->directory);
@@ -79,7 +79,7 @@ static void assert_answer(const Fixture *f, const char *request, const char *sta
 
 #define REQUEST(line) line " HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
-static void test_requests(Fixture *f, gconstpointer data) {
+TEST_FIXTURE(test_requests, "/metrics-server/requests") {
         static const struct {
                 const char *request, *status, *body;
         } rows[] = {
@@ -101,7 +101,7 @@ static void test_requests(Fixture *f, gconstpointer data) {
 }
 
 /* Without fresh metrics the answer is an error, so that Prometheus does not believe old numbers. */
-static void test_no_metrics(Fixture *f, gconstpointer data) {
+TEST_FIXTURE(test_no_metrics, "/metrics-server/no-metrics") {
         assert_answer(f, REQUEST("GET /metrics"), "HTTP/1.1 503 ", NULL);
         write_metrics(f, TEXT, 60);
         assert_answer(f, REQUEST("GET /metrics"), "HTTP/1.1 503 ", NULL);
@@ -116,7 +116,7 @@ static void test_no_metrics(Fixture *f, gconstpointer data) {
 }
 
 /* Bytes that are no HTTP, or too many bytes, end only that connection. */
-static void test_garbage(Fixture *f, gconstpointer data) {
+TEST_FIXTURE(test_garbage, "/metrics-server/garbage") {
         g_autoptr(GRand) rand = g_rand_new_with_seed(1);
         g_autofree char *large = g_strnfill(1 << 20, 'a');
 
@@ -145,7 +145,7 @@ static gboolean is_open(int fd) {
 
 /* Busy clients have all places. A new client gets the place of the client who was there first, before the
  * time of the others is over. */
-static void test_slow_clients(Fixture *f, gconstpointer data) {
+TEST_FIXTURE(test_slow_clients, "/metrics-server/slow-clients") {
         int slow[CONNECTIONS_MAX + 8], waiting, others = 0;
         struct pollfd poll_waiting;
         char text[16];
@@ -169,12 +169,4 @@ static void test_slow_clients(Fixture *f, gconstpointer data) {
         for (gsize i = 0; i < G_N_ELEMENTS(slow); i++)
                 close(slow[i]);
         close(waiting);
-}
-
-void add_tests(void) {
-#define ADD(name, function) g_test_add("/metrics-server/" name, Fixture, NULL, set_up, function, tear_down)
-        ADD("requests", test_requests);
-        ADD("no-metrics", test_no_metrics);
-        ADD("garbage", test_garbage);
-        ADD("slow-clients", test_slow_clients);
 }

@@ -28,7 +28,7 @@ static gsize count_lines(const Metrics *m, const char *prefix) {
 
 /* All series exist from the start with the value 0, so that Prometheus can compute a rate of the first
  * event. */
-static void test_from_the_start(void) {
+TEST(test_from_the_start, "/metrics/from-the-start") {
         _cleanup_(metrics_freep) Metrics *m = metrics_new();
         g_autofree char *text = metrics_render(m);
         g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
@@ -48,7 +48,7 @@ static void test_from_the_start(void) {
 }
 
 /* A value is counted in the series with its labels, and in no other. */
-static void test_values(void) {
+TEST(test_values, "/metrics/values") {
         _cleanup_(metrics_freep) Metrics *m = metrics_new();
 
         metrics_count(m, METRIC_DECISIONS, "relabel", "policy-always");
@@ -68,7 +68,7 @@ static void test_values(void) {
                        "\",access_mode=\"RWO\"} 0");
 }
 
-static void test_histogram(void) {
+TEST(test_histogram, "/metrics/histogram") {
         static const uint64_t usecs[] = { 400, 500, 501, 3000000, 11000000 };
         _cleanup_(metrics_freep) Metrics *m = metrics_new();
 
@@ -84,7 +84,7 @@ static void test_histogram(void) {
 }
 
 /* A plugin that one metric has named is in all metrics of plugins. Its name can't break the format. */
-static void test_plugin(void) {
+TEST(test_plugin, "/metrics/plugin") {
         _cleanup_(metrics_freep) Metrics *m = metrics_new();
 
         metrics_count(m, METRIC_TOTAL_VOLUMES, "a\"\\\nb", "held");
@@ -96,7 +96,7 @@ static void test_plugin(void) {
 }
 
 /* Callers who name more and more plugins do not make the text grow for ever, and no sample is lost. */
-static void test_many_plugins(void) {
+TEST(test_many_plugins, "/metrics/many-plugins") {
         _cleanup_(metrics_freep) Metrics *m = metrics_new();
 
         for (unsigned i = 0; i < 100; i++) {
@@ -113,7 +113,7 @@ static void test_many_plugins(void) {
 
 /* A value that is in no table is counted as "other", and can't break the format. A series "other" is in the
  * text only once it has been counted. */
-static void test_unknown_value(void) {
+TEST(test_unknown_value, "/metrics/unknown-value") {
         _cleanup_(metrics_freep) Metrics *m = metrics_new();
 
         g_assert_cmpuint(count_lines(m, "selvol_refusals_total{error=\"other\"}"), ==, 0);
@@ -134,7 +134,7 @@ static void test_unknown_value(void) {
 }
 
 /* All values that selvold itself counts are in tables. */
-static void test_enums(void) {
+TEST(test_enums, "/metrics/enums") {
         _cleanup_(metrics_freep) Metrics *m = metrics_new();
         g_autofree char *text = NULL;
 
@@ -155,14 +155,4 @@ static void test_enums(void) {
                 metrics_count(m, METRIC_CONTAINER_ERRORS, metric_access_mode(i));
         text = metrics_render(m);
         g_assert_null(strstr(text, "=\"other\""));
-}
-
-void add_tests(void) {
-        g_test_add_func("/metrics/from-the-start", test_from_the_start);
-        g_test_add_func("/metrics/values", test_values);
-        g_test_add_func("/metrics/histogram", test_histogram);
-        g_test_add_func("/metrics/plugin", test_plugin);
-        g_test_add_func("/metrics/many-plugins", test_many_plugins);
-        g_test_add_func("/metrics/unknown-value", test_unknown_value);
-        g_test_add_func("/metrics/enums", test_enums);
 }

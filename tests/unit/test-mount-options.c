@@ -11,7 +11,7 @@ static char **split_options(const char *options) {
         return list;
 }
 
-static void test_parse(gconstpointer data) {
+TEST_TABLE(test_parse, "/mount-options/parse", "mount-options.table", "id options =result =rest =context =ro =says") {
         const Row *row = data;
         _cleanup_strv_ char **options = split_options(row_need(row, "options"));
         _cleanup_(mount_options_done) MountOptions o = { 0 };
@@ -34,7 +34,7 @@ static void test_parse(gconstpointer data) {
         g_assert_cmpint(o.read_only, ==, parse_boolean(row_need(row, "=ro")));
 }
 
-static void test_limits(void) {
+TEST(test_limits, "/mount-options/limits") {
         _cleanup_strv_ char **many = NULL, **one = NULL;
         g_autofree char *value = g_strnfill(OPTION_MAX - 5, 'a'), *fits = g_strconcat("data=", value, NULL),
                         *too_long = g_strconcat("datab=", value, NULL), *kib = g_strnfill(4096, 'c'),
@@ -62,7 +62,7 @@ static void test_limits(void) {
         }
 }
 
-static void test_none(void) {
+TEST(test_none, "/mount-options/none") {
         _cleanup_(mount_options_done) MountOptions o = { 0 };
         _cleanup_failure_ Failure f = { 0 };
 
@@ -79,7 +79,7 @@ static int check(const Settings *s, const char *fs, const char *option, Failure 
         return mount_options_check(list, s, settings_file_system(s, fs), f);
 }
 
-static void test_allow_list(void) {
+TEST(test_allow_list, "/mount-options/allow-list") {
         Settings s = test_settings(NULL);
         _cleanup_failure_ Failure f = { 0 };
 
@@ -138,7 +138,7 @@ static void test_allow_list(void) {
         }
 }
 
-static void test_labels_cannot_be_listed(void) {
+TEST(test_labels_cannot_be_listed, "/mount-options/labels-cannot-be-listed") {
         static const char *const options[] = { "context=a:b:c:s0", "rootcontext=a:b:c:s0", "fscontext=a:b:c:s0",
                                                "defcontext=a:b:c:s0", "seclabel" };
         Settings s = test_settings(
@@ -150,7 +150,7 @@ static void test_labels_cannot_be_listed(void) {
 }
 
 /* selvol adds options that give the files to group 7001 to the options of the caller. */
-static void test_group(void) {
+TEST(test_group, "/mount-options/group") {
         static const struct {
                 const char *fs, *options, *result;
         } good[] = {
@@ -203,7 +203,7 @@ static void test_group(void) {
 }
 
 /* The administrator lists options in GroupOptions= alone; the group is the largest one. */
-static void test_group_listed(void) {
+TEST(test_group_listed, "/mount-options/group-listed") {
         Settings s =
                 test_settings("[FileSystem ntfs3];MountOptions=uid=;GroupOptions=gid= dmask=0007 sparse context=x");
         const FileSystem *fs = settings_file_system(&s, "ntfs3");
@@ -220,15 +220,4 @@ static void test_group_listed(void) {
         assert_failure(check(&s, "ntfs3", "gid=", &f), &f, FAILURE_INVALID_OPTION, "'gid='");
         assert_failure(check(&s, "ntfs3", "context=x", &f), &f, FAILURE_INVALID_OPTION, "context=x");
         assert_failure(check(&s, "ext4", "gid=5", &f), &f, FAILURE_INVALID_OPTION, "gid=5");
-}
-
-void add_tests(void) {
-        table_add_tests(table_load("mount-options.table", "id options =result =rest =context =ro =says"),
-                        "/mount-options/parse", test_parse);
-        g_test_add_func("/mount-options/limits", test_limits);
-        g_test_add_func("/mount-options/none", test_none);
-        g_test_add_func("/mount-options/allow-list", test_allow_list);
-        g_test_add_func("/mount-options/labels-cannot-be-listed", test_labels_cannot_be_listed);
-        g_test_add_func("/mount-options/group", test_group);
-        g_test_add_func("/mount-options/group-listed", test_group_listed);
 }

@@ -45,7 +45,7 @@ static char *surround(const char *line) {
                                line);
 }
 
-static void test_row(gconstpointer data) {
+TEST_TABLE(test_row, "/mount-table", "mountinfo.table", "id line =target =source =type =device =context =flags") {
         const Row *row = data;
         g_autofree char *text = surround(row_need(row, "line"));
         g_autoptr(MountTable) table = must_read(text), single = NULL;
@@ -74,7 +74,7 @@ static void test_row(gconstpointer data) {
         g_assert_cmpint(mount_table_find_id(single, 49, &same), ==, -ENOENT);
 }
 
-static void test_absent(void) {
+TEST(test_absent, "/mount-table/absent") {
         g_autoptr(MountTable) table = must_read("50 1 8:2 / /a/b rw - ext4 /dev/sdb rw\n");
         g_auto(MountFact) m = { 0 };
 
@@ -82,7 +82,7 @@ static void test_absent(void) {
         g_assert_cmpint(mount_table_is_slave(table, 51), ==, -ENOENT);
 }
 
-static void test_beneath(void) {
+TEST(test_beneath, "/mount-table/beneath") {
         g_autoptr(MountTable) table = must_read("50 1 8:2 / /a rw - ext4 /dev/sdb rw\n"
                                                 "51 1 8:3 / /a/one rw - ext4 /dev/sdc rw\n"
                                                 "52 1 8:4 / /ab/two rw - ext4 /dev/sdd rw\n"
@@ -99,7 +99,7 @@ static void test_beneath(void) {
 }
 
 /* Paths alone do not tell: a mount that another mount covers is not inside of that. */
-static void test_inside(void) {
+TEST(test_inside, "/mount-table/inside") {
         static const char text[] = "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n"
                                    "20 1 8:2 / /v rw - ext4 /dev/sdb rw\n"
                                    "26 25 0:44 / /v/a/b rw - tmpfs e rw\n"
@@ -130,7 +130,7 @@ static void test_inside(void) {
         g_assert_cmpint(mount_table_find_root(table, 99, &part), ==, -ENOENT);
 }
 
-static void test_devices(void) {
+TEST(test_devices, "/mount-table/devices") {
         g_autoptr(MountTable) table = must_read("50 1 8:2 / /a rw - ext4 /dev/sdb rw\n"
                                                 "51 1 8:3 / /b rw - ext4 /dev/sdc rw\n"
                                                 "52 1 8:2 /sub /c rw - ext4 /dev/sdb rw\n"
@@ -156,7 +156,7 @@ static void test_devices(void) {
 }
 
 /* The options of an overlay may be longer than a page, and a table of many mounts longer than a buffer. */
-static void test_long(void) {
+TEST(test_long, "/mount-table/long") {
         g_autofree char *lower = g_strnfill(6000, 'x');
         g_autoptr(GString) text = g_string_new(NULL);
         g_auto(MountFact) m = { 0 };
@@ -172,7 +172,9 @@ static void test_long(void) {
         g_assert_cmpstr(m.context, ==, "a_u:b_r:c_t");
 }
 
-static void test_malformed(gconstpointer data) {
+TEST_WORDS(test_malformed, "/mount-table/malformed", "50 1 8:2 / /a rw shared:1", "50 1 8:2 / /a rw shared:1 -",
+           "50 1 8:2 / /a rw shared:1 ext4 /dev/sdb rw", "x 1 8:2 / /a rw - ext4 /dev/sdb rw",
+           "50 1 8 / /a rw - ext4 /dev/sdb rw", "50") {
         g_autofree char *text = surround(data);
         MountTable *table = NULL;
 
@@ -182,7 +184,7 @@ static void test_malformed(gconstpointer data) {
 }
 
 /* A table that ends within a line is refused. A reader can't see that a table lacks whole lines. */
-static void test_cut(void) {
+TEST(test_cut, "/mount-table/cut") {
         static const char text[] = "50 1 8:2 / /a rw - ext4 /dev/sdb rw\n"
                                    "51 1 8:3 / /b rw - ext4 /dev/sdc rw,context=a_u:b_r:c_t\n";
 
@@ -195,7 +197,7 @@ static void test_cut(void) {
         }
 }
 
-static void test_unreadable(void) {
+TEST(test_unreadable, "/mount-table/unreadable") {
         MountTable *table = NULL;
 
         g_assert_cmpint(mount_table_read("/nonexistent/mountinfo", &table), ==, -ENOENT);
@@ -203,7 +205,7 @@ static void test_unreadable(void) {
 }
 
 /* With defcontext= and rootcontext= a mount shows labels that are not on disk. */
-static void test_overrides_labels(void) {
+TEST(test_overrides_labels, "/mount-table/overrides-labels") {
         g_autoptr(MountTable) table = must_read(
                 "50 1 8:2 / /a rw - ext4 /dev/sdb rw,seclabel\n"
                 "51 1 8:3 / /b rw - ext4 /dev/sdc rw,seclabel,defcontext=a_u:b_r:c_t\n"
@@ -219,7 +221,7 @@ static void test_overrides_labels(void) {
         g_assert_cmpint(mount_table_overrides_labels(table, 55), ==, -ENOENT);
 }
 
-static void test_device_parse(void) {
+TEST(test_device_parse, "/mount-table/device-parse") {
         static const char *const wrong[] = { "", ":", "8", "8:", ":1", "8:1:1", "-1:1", "a:b", "8:99999999999" };
         dev_t device;
 
@@ -228,31 +230,4 @@ static void test_device_parse(void) {
         g_assert_cmpint(minor(device), ==, 1048575);
         for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++)
                 g_assert_cmpint(device_parse(wrong[i], &device), ==, -EINVAL);
-}
-
-void add_tests(void) {
-        static const char *const malformed[] = {
-                "50 1 8:2 / /a rw shared:1",
-                "50 1 8:2 / /a rw shared:1 -",
-                "50 1 8:2 / /a rw shared:1 ext4 /dev/sdb rw",
-                "x 1 8:2 / /a rw - ext4 /dev/sdb rw",
-                "50 1 8 / /a rw - ext4 /dev/sdb rw",
-                "50",
-        };
-
-        table_add_tests(table_load("mountinfo.table", "id line =target =source =type =device =context =flags"),
-                        "/mount-table", test_row);
-        for (size_t i = 0; i < G_N_ELEMENTS(malformed); i++) {
-                g_autofree char *path = g_strdup_printf("/mount-table/malformed/%zu", i);
-                g_test_add_data_func(path, malformed[i], test_malformed);
-        }
-        g_test_add_func("/mount-table/absent", test_absent);
-        g_test_add_func("/mount-table/beneath", test_beneath);
-        g_test_add_func("/mount-table/cut", test_cut);
-        g_test_add_func("/mount-table/inside", test_inside);
-        g_test_add_func("/mount-table/devices", test_devices);
-        g_test_add_func("/mount-table/long", test_long);
-        g_test_add_func("/mount-table/unreadable", test_unreadable);
-        g_test_add_func("/mount-table/overrides-labels", test_overrides_labels);
-        g_test_add_func("/mount-table/device-parse", test_device_parse);
 }

@@ -5,7 +5,7 @@
 #include "wire/option-table.h"
 #include "support/cases.h"
 
-static void test_rows(void) {
+TEST(test_rows, "/options/rows") {
         static const char *const types[] = { "s", "b", "t", "u", "as", NULL };
 
         for (size_t i = 0; i < REQUEST_OPTIONS; i++) {
@@ -27,7 +27,7 @@ static void test_rows(void) {
         }
 }
 
-static void test_find(void) {
+TEST(test_find, "/options/find") {
         static const struct {
                 const char *name;
                 RequestMethod method;
@@ -73,7 +73,7 @@ WORDS(fs_group_change_policy, FSGroupChangePolicy)
 WORDS(verify_depth, VerifyDepth)
 
 /* The table offers all words that selvold takes, and no others. */
-static void test_values(void) {
+TEST(test_values, "/options/values") {
         static const struct {
                 RequestOptionId id;
                 int (*parse)(const char *s);
@@ -105,7 +105,4 @@ static void test_values(void) {
 
 void add_tests(void) {
         g_test_set_nonfatal_assertions();
-        g_test_add_func("/options/rows", test_rows);
-        g_test_add_func("/options/find", test_find);
-        g_test_add_func("/options/values", test_values);
 }

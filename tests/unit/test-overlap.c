@@ -63,15 +63,10 @@ static void check(const Row *row, bool is_elsewhere) {
                 g_assert_cmpint(others[i] ? (int) (others[i] - row->mounts) : -1, ==, row->others[i]);
 }
 
-static void test_cover(gconstpointer row) {
-        check(row, false);
+TEST_ROWS(test_cover, "/cover", covers) {
+        check(data, false);
 }
 
-static void test_elsewhere(gconstpointer row) {
-        check(row, true);
-}
-
-void add_tests(void) {
-        add_rows("/cover", covers, test_cover);
-        add_rows("/elsewhere", elsewhere, test_elsewhere);
+TEST_ROWS(test_elsewhere, "/elsewhere", elsewhere) {
+        check(data, true);
 }

@@ -4,7 +4,7 @@
 #include "basic/path-util.h"
 #include "support.h"
 
-static void test_normalized(void) {
+TEST(test_normalized, "/path/normalized") {
         static const char *const good[] = { "/",
                                             "/a",
                                             "/a/b",
@@ -39,7 +39,7 @@ static void test_normalized(void) {
         }
 }
 
-static void test_length(void) {
+TEST(test_length, "/path/length") {
         g_autofree char *fits = g_strnfill(PATH_MAX - 1, 'a'), *too_long = g_strnfill(PATH_MAX, 'a');
 
         fits[0] = too_long[0] = '/';
@@ -47,7 +47,7 @@ static void test_length(void) {
         g_assert_false(path_is_normalized(too_long));
 }
 
-static void test_beneath(void) {
+TEST(test_beneath, "/path/beneath") {
         g_assert_true(path_is_beneath("/a/b", "/a"));
         g_assert_true(path_is_beneath("/a/b/c", "/a"));
         g_assert_true(path_is_beneath("/a", "/"));
@@ -59,10 +59,4 @@ static void test_beneath(void) {
         g_assert_false(path_is_beneath("/a", "/a/b"));
         g_assert_false(path_is_beneath("/b/a", "/a"));
         g_assert_false(path_is_beneath("/", "/a"));
-}
-
-void add_tests(void) {
-        g_test_add_func("/path/normalized", test_normalized);
-        g_test_add_func("/path/length", test_length);
-        g_test_add_func("/path/beneath", test_beneath);
 }

@@ -4,7 +4,7 @@
 #include "support/cases.h"
 
 /* selvold writes to the journal about a walk so many seconds after the walk began. */
-static void test_due(void) {
+TEST(test_due, "/progress/due") {
         const guint64 start = 1000 * USEC_PER_SEC;
         static const guint wanted[] = { 1, 10, 20, 40, 80, 160, 320, 640, 1240, 1840 };
         Progress p = { .started_usec = start };
@@ -23,7 +23,7 @@ static void test_due(void) {
 }
 
 /* After a long silence of a walk selvold writes once, not once for each missed time. */
-static void test_due_late(void) {
+TEST(test_due_late, "/progress/due-late") {
         Progress p = { .started_usec = 1 };
 
         g_assert_cmpint(progress_next_news(&p, 300 * USEC_PER_SEC), ==, PROGRESS_STARTED);
@@ -31,7 +31,7 @@ static void test_due_late(void) {
 }
 
 /* The error for a lack of memory tells the caller whether files may have been changed. */
-static void test_out_of_memory(void) {
+TEST(test_out_of_memory, "/progress/out-of-memory") {
         for (int walk_asked = 0; walk_asked <= 1; walk_asked++) {
                 Job job = { .operation = OPERATION_MOUNT, .walk_asked = walk_asked };
 
@@ -40,10 +40,4 @@ static void test_out_of_memory(void) {
                 g_assert_cmpint(!!strstr(job.failure.message, "files may have been changed"), ==, walk_asked);
                 failure_done(&job.failure);
         }
-}
-
-void add_tests(void) {
-        g_test_add_func("/progress/due", test_due);
-        g_test_add_func("/progress/due-late", test_due_late);
-        g_test_add_func("/progress/out-of-memory", test_out_of_memory);
 }

@@ -26,7 +26,7 @@ static QuotaResult check(LimitKind kind, gsize all, gsize caller, gsize amount, 
         return quota_check(&q, kind, amount, trusted);
 }
 
-static void test_borders(void) {
+TEST(test_borders, "/quota/borders") {
         G_STATIC_ASSERT(G_N_ELEMENTS(rows) == LIMIT_KINDS);
 
         for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
@@ -45,8 +45,4 @@ static void test_borders(void) {
                 g_assert_cmpint(check(kind, 0, caller, 1, FALSE), ==, QUOTA_CALLER_IS_FULL);
                 g_assert_cmpint(check(kind, 0, caller, 1, TRUE), ==, QUOTA_CALLER_IS_FULL);
         }
-}
-
-void add_tests(void) {
-        g_test_add_func("/quota/borders", test_borders);
 }

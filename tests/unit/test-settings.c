@@ -56,7 +56,7 @@ static const Wrong wrong[] = {
         { "bad-fs-name-capital", "[FileSystem EXT4];Labels=yes", "[FileSystem EXT4]" },
 };
 
-static void test_wrong(gconstpointer data) {
+TEST_ROWS(test_wrong, "/settings/wrong", wrong) {
         const Wrong *w = data;
         _cleanup_(settings_done) Settings s = { 0 };
         _cleanup_failure_ Failure f = { 0 };
@@ -73,7 +73,7 @@ static void test_wrong(gconstpointer data) {
 }
 
 /* The message about a line that can't be parsed names file and line. */
-static void test_syntax(void) {
+TEST(test_syntax, "/settings/syntax") {
         _cleanup_(settings_done) Settings s = { 0 };
         _cleanup_failure_ Failure f = { 0 };
 
@@ -83,7 +83,7 @@ static void test_syntax(void) {
                        "Configuration:");
 }
 
-static void test_shipped(void) {
+TEST(test_shipped, "/settings/shipped") {
         Settings s = test_settings(NULL);
 
         g_assert_true(s.gate_relabel_policy);
@@ -116,7 +116,7 @@ static void test_shipped(void) {
 }
 
 /* Only a file system beneath these directories may be a volume. */
-static void test_foreign_roots(void) {
+TEST(test_foreign_roots, "/settings/foreign-roots") {
         static const struct {
                 const char *path;
                 bool may;
@@ -132,7 +132,7 @@ static void test_foreign_roots(void) {
 }
 
 /* The list has all volume types, each with its policy for groups. */
-static void test_shipped_groups(void) {
+TEST(test_shipped_groups, "/settings/shipped-groups") {
         static const struct {
                 FSGroupPolicy policy;
                 const char *types;
@@ -163,7 +163,7 @@ static void test_shipped_groups(void) {
 }
 
 /* No option in the shipped lists sets labels, or undoes nosuid and nodev. */
-static void test_shipped_options_are_harmless(void) {
+TEST(test_shipped_options_are_harmless, "/settings/shipped-options-are-harmless") {
         static const char *const harmful[] = { "context=", "fscontext=", "defcontext=", "rootcontext=", "seclabel",
                                                "suid",     "dev",        "bind",        "rbind",        "remount",
                                                "loop",     "loop=",      "helper=",     "uhelper=",     "user",
@@ -181,7 +181,7 @@ static void test_shipped_options_are_harmless(void) {
 }
 
 /* Without a configuration nothing is allowed. */
-static void test_absent(void) {
+TEST(test_absent, "/settings/absent") {
         _cleanup_(settings_done) Settings s = { 0 };
         _cleanup_failure_ Failure f = { 0 };
 
@@ -199,7 +199,7 @@ static void test_absent(void) {
 }
 
 /* A file of the same name in /etc/selvol replaces the whole shipped file. */
-static void test_replaced(void) {
+TEST(test_replaced, "/settings/replaced") {
         _cleanup_(settings_done) Settings s = { 0 };
         _cleanup_failure_ Failure f = { 0 };
 
@@ -213,7 +213,7 @@ static void test_replaced(void) {
 }
 
 /* A key in a drop-in replaces that key, not its section. */
-static void test_dropin(void) {
+TEST(test_dropin, "/settings/drop-in") {
         Settings s = test_settings(
                 "[Service];SELinuxMount=no;DefaultRelabelPolicy=MountOption;JobTimeoutSec=3600;"
                 "MetricsTextfile=/var/lib/node_exporter/selvol.prom;[Worker];TargetRoots=/srv/a\t/srv/b;IOSchedulingClass=idle;"
@@ -235,7 +235,7 @@ static void test_dropin(void) {
         g_assert_cmpint(settings_file_system(&s, "nfs")->source, ==, SOURCE_NETWORK);
 }
 
-static void test_groups(void) {
+TEST(test_groups, "/settings/groups") {
         Settings s = test_settings("[Service];SkipFSGroupChange=no;DefaultFSGroupChangePolicy=Always;"
                                    "[FileSystem vfat];GroupOptions=;[FileSystem ntfs3];GroupOptions=dmask=07 gid=");
 
@@ -246,7 +246,7 @@ static void test_groups(void) {
 }
 
 /* Blanks and comments must not hide a restriction. */
-static void test_comment(void) {
+TEST(test_comment, "/settings/comment") {
         Settings s = test_settings("# SELinuxMount=no;[Service];  # DefaultRelabelPolicy=Never;"
                                    "SELinuxMount = no;;");
 
@@ -255,7 +255,7 @@ static void test_comment(void) {
 }
 
 /* An empty value empties the list. */
-static void test_empty_list(void) {
+TEST(test_empty_list, "/settings/empty-list") {
         Settings s = test_settings("[Worker];LabelTypes=;SourceRoots=");
 
         g_assert_cmpuint(strv_length(s.label_types), ==, 0);
@@ -263,7 +263,7 @@ static void test_empty_list(void) {
         g_assert_false(roots_contain(s.source_roots, "/dev/vdb"));
 }
 
-static void test_roots_contain(void) {
+TEST(test_roots_contain, "/settings/roots-contain") {
         char *roots[] = { (char *) "/a/b", (char *) "/c", NULL };
 
         g_assert_true(roots_contain(roots, "/a/b/c"));
@@ -272,20 +272,4 @@ static void test_roots_contain(void) {
         g_assert_false(roots_contain(roots, "/a/bc"));
         g_assert_false(roots_contain(roots, "/a"));
         g_assert_false(roots_contain(NULL, "/a"));
-}
-
-void add_tests(void) {
-        add_rows("/settings/wrong", wrong, test_wrong);
-        g_test_add_func("/settings/syntax", test_syntax);
-        g_test_add_func("/settings/shipped", test_shipped);
-        g_test_add_func("/settings/shipped-groups", test_shipped_groups);
-        g_test_add_func("/settings/foreign-roots", test_foreign_roots);
-        g_test_add_func("/settings/shipped-options-are-harmless", test_shipped_options_are_harmless);
-        g_test_add_func("/settings/absent", test_absent);
-        g_test_add_func("/settings/replaced", test_replaced);
-        g_test_add_func("/settings/drop-in", test_dropin);
-        g_test_add_func("/settings/groups", test_groups);
-        g_test_add_func("/settings/comment", test_comment);
-        g_test_add_func("/settings/empty-list", test_empty_list);
-        g_test_add_func("/settings/roots-contain", test_roots_contain);
 }

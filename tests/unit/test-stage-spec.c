@@ -6,7 +6,7 @@
 #include "support/cases.h"
 
 /* A failed mount has an error, and its message tells what to do. */
-static void test_failure(void) {
+TEST(test_failure, "/stage-spec/failure") {
         static const struct {
                 int number, result;
                 const char *needle;
@@ -34,7 +34,7 @@ static void test_failure(void) {
 }
 
 /* selvol passes some options besides those of the caller, unless the caller says otherwise. */
-static void test_options(void) {
+TEST(test_options, "/stage-spec/options") {
         char *const shared[] = { (char *) "nosharecache", NULL };
         static const struct {
                 const char *type, *options, *context, *expected;
@@ -61,9 +61,4 @@ static void test_options(void) {
                 joined = strv_join(all, ",");
                 g_assert_cmpstr(joined, ==, rows[i].expected);
         }
-}
-
-void add_tests(void) {
-        g_test_add_func("/stage-spec/failure", test_failure);
-        g_test_add_func("/stage-spec/options", test_options);
 }

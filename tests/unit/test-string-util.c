@@ -4,7 +4,7 @@
 #include "basic/string-util.h"
 #include "support.h"
 
-static void test_escape(void) {
+TEST(test_escape, "/string/escape") {
         static const struct {
                 const char *in;
                 size_t max;
@@ -47,7 +47,7 @@ static void test_escape(void) {
         }
 }
 
-static void test_quote(void) {
+TEST(test_quote, "/string/quote") {
         static const struct {
                 const char *in, *out;
         } cases[] = {
@@ -71,7 +71,7 @@ static void test_quote(void) {
 }
 
 /* A shell reads the quoted text as the original. */
-static void test_quote_in_shell(void) {
+TEST(test_quote_in_shell, "/string/quote/in-shell") {
         for (int c = 1; c < 256; c++) {
                 const char in[] = { '/', (char) c, '1', '\'', (char) c, 0 };
                 _cleanup_free_ char *quoted = shell_quote(in);
@@ -85,7 +85,7 @@ static void test_quote_in_shell(void) {
 }
 
 /* Any two bytes become one line of valid text. */
-static void test_escape_any_byte(void) {
+TEST(test_escape_any_byte, "/string/escape-any-byte") {
         for (int a = 1; a < 256; a++)
                 for (int b = 1; b < 256; b++) {
                         char in[] = { (char) a, (char) b, 0 };
@@ -98,7 +98,7 @@ static void test_escape_any_byte(void) {
 }
 
 /* One byte becomes at most four, and the function reads no byte beyond the limit. */
-static void test_escape_limit(void) {
+TEST(test_escape_limit, "/string/escape-limit") {
         char in[64];
 
         memset(in, '\001', sizeof(in)); /* there is no NUL */
@@ -109,7 +109,7 @@ static void test_escape_limit(void) {
         }
 }
 
-static void test_utf8(void) {
+TEST(test_utf8, "/string/utf8") {
         static const char *const good[] = {
                 "", "a", "ä", "€", "\360\237\230\200", "\364\217\277\275", "\357\277\275", "\177"
         };
@@ -149,7 +149,7 @@ static bool is_noncharacter(const char *s) {
 
 /* GLib judges all sequences of three bytes with these first bytes in the same way, but it accepts
  * noncharacters, which sd-bus refuses. */
-static void test_utf8_against_glib(void) {
+TEST(test_utf8_against_glib, "/string/utf8-against-glib") {
         static const unsigned char first[] = {
                 0x7f, 0x80, 0xc1, 0xc2, 0xdf, 0xe0, 0xe1, 0xed, 0xef, 0xf0, 0xf4, 0xff
         };
@@ -164,7 +164,7 @@ static void test_utf8_against_glib(void) {
                         }
 }
 
-static void test_utf8_length_within(void) {
+TEST(test_utf8_length_within, "/string/utf8-length-within") {
         static const struct {
                 const char *in;
                 size_t max, length;
@@ -177,7 +177,7 @@ static void test_utf8_length_within(void) {
                 g_assert_cmpuint(utf8_length_within(cases[i].in, cases[i].max), ==, cases[i].length);
 }
 
-static void test_parse_u64(void) {
+TEST(test_parse_u64, "/string/parse-u64") {
         static const struct {
                 const char *in;
                 int r;
@@ -208,7 +208,7 @@ static void test_parse_u64(void) {
         g_assert_cmpint(parse_u64(NULL, &(unsigned long long){ 0 }), ==, -EINVAL);
 }
 
-static void test_parse_boolean(void) {
+TEST(test_parse_boolean, "/string/parse-boolean") {
         static const char *const yes[] = { "yes", "true", "on", "1" }, *const no[] = { "no", "false", "off", "0" },
                                  *const neither[] = { "", "Yes", "y", "2", "yes ", "maybe", "truee" };
 
@@ -221,7 +221,7 @@ static void test_parse_boolean(void) {
         g_assert_cmpint(parse_boolean(NULL), ==, -EINVAL);
 }
 
-static void test_strv(void) {
+TEST(test_strv, "/string/strv") {
         _cleanup_strv_ char **a = NULL, **b = NULL, **empty = NULL;
         _cleanup_free_ char *joined = NULL, *nothing = NULL;
 
@@ -249,7 +249,7 @@ static void test_strv(void) {
         g_assert_cmpint(strv_consume(&empty, NULL), ==, -ENOMEM);
 }
 
-static void test_small_ones(void) {
+TEST(test_small_ones, "/string/small-ones") {
         _cleanup_free_ char *s = NULL;
 
         g_assert_true(streq_ptr(NULL, NULL));
@@ -264,19 +264,4 @@ static void test_small_ones(void) {
         g_assert_cmpstr(s, ==, "a");
         g_assert_cmpint(free_and_strdup(&s, NULL), ==, 0);
         g_assert_null(s);
-}
-
-void add_tests(void) {
-        g_test_add_func("/string/quote", test_quote);
-        g_test_add_func("/string/quote/in-shell", test_quote_in_shell);
-        g_test_add_func("/string/escape", test_escape);
-        g_test_add_func("/string/escape-any-byte", test_escape_any_byte);
-        g_test_add_func("/string/escape-limit", test_escape_limit);
-        g_test_add_func("/string/utf8", test_utf8);
-        g_test_add_func("/string/utf8-against-glib", test_utf8_against_glib);
-        g_test_add_func("/string/utf8-length-within", test_utf8_length_within);
-        g_test_add_func("/string/parse-u64", test_parse_u64);
-        g_test_add_func("/string/parse-boolean", test_parse_boolean);
-        g_test_add_func("/string/strv", test_strv);
-        g_test_add_func("/string/small-ones", test_small_ones);
 }

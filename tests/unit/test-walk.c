@@ -28,7 +28,7 @@ static char *describe(size_t n_issues, size_t name_length, size_t n_causes, uint
         return text;
 }
 
-static void test_short(void) {
+TEST(test_short, "/walk/short") {
         static const struct {
                 size_t n_issues, n_causes;
                 uint64_t failed;
@@ -51,7 +51,7 @@ static void test_short(void) {
 
 /* Owners of files must not make a message long by long names. The message counts the entries that it does not
  * name. */
-static void test_bound(void) {
+TEST(test_bound, "/walk/bound") {
         static const size_t lengths[] = { 150, 199, 300, 16000 };
 
         for (size_t i = 0; i < G_N_ELEMENTS(lengths); i++)
@@ -70,7 +70,7 @@ static void test_bound(void) {
 }
 
 /* The message cuts a name between characters. */
-static void test_characters(void) {
+TEST(test_characters, "/walk/characters") {
         char name[256];
         WalkIssue issue = { .path = name, .text = (char *) "why" };
         const WalkResult w = { .counts.failed = 1, .issues = &issue, .n_issues = 1 };
@@ -86,10 +86,4 @@ static void test_characters(void) {
                 g_assert_true(utf8_is_valid(text));
                 g_assert_true(g_str_has_suffix(text, "...: why"));
         }
-}
-
-void add_tests(void) {
-        g_test_add_func("/walk/short", test_short);
-        g_test_add_func("/walk/bound", test_bound);
-        g_test_add_func("/walk/characters", test_characters);
 }

@@ -26,7 +26,7 @@
         }                                                                                               \
         G_STMT_END
 
-static void test_words(void) {
+TEST(test_words, "/words/lists") {
         CHECK(access_mode, AccessMode, ACCESS_MODES, "", "ReadWriteOnce", "ReadWriteOncePod", "ReadOnlyMany",
               "ReadWriteMany");
         g_assert_cmpint(access_mode_from_string("RWO"), ==, -EINVAL);
@@ -59,15 +59,10 @@ static void test_words(void) {
         }                                                                    \
         G_STMT_END
 
-static void test_reasons(void) {
+TEST(test_reasons, "/words/reasons") {
         CHECK_ALL(reason, Reason, REASONS);
         CHECK_ALL(relabel_reason, RelabelReason, RELABEL_REASONS);
         CHECK_ALL(ownership_reason, OwnershipReason, OWNERSHIP_REASONS);
         CHECK_ALL(failure_kind, FailureKind, FAILURE_KINDS);
         g_assert_cmpstr(ownership_reason_to_string(OWNERSHIP_NOT_ASKED), ==, "");
-}
-
-void add_tests(void) {
-        g_test_add_func("/words/lists", test_words);
-        g_test_add_func("/words/reasons", test_reasons);
 }
