@@ -5,7 +5,9 @@
 
 #include "fuzz.h"
 
-/* This replaces libFuzzer. It runs the target once for each file of a directory. */
+/* This replaces libFuzzer. It runs the target once for each file of a directory, and for further files. */
+
+static unsigned n_run;
 
 static void run_file(const char *path) {
         _cleanup_fclose_ FILE *file = fopen(path, "re");
@@ -21,16 +23,16 @@ static void run_file(const char *path) {
         if (!data || fread(data, 1, (size_t) st.st_size, file) != (size_t) st.st_size)
                 exit(EXIT_FAILURE);
         (void) LLVMFuzzerTestOneInput(data, (size_t) st.st_size);
+        printf("ok %u - %s\n", ++n_run, strrchr(path, '/') + 1);
 }
 
 int main(int argc, char **argv) {
-        unsigned n = 0;
         struct dirent *e;
         DIR *directory;
 
-        directory = argc == 2 ? opendir(argv[1]) : NULL;
+        directory = argc >= 2 ? opendir(argv[1]) : NULL;
         if (!directory) {
-                fprintf(stderr, "Usage: %s DIRECTORY\n", argv[0]);
+                fprintf(stderr, "Usage: %s DIRECTORY [FILE...]\n", argv[0]);
                 return EXIT_FAILURE;
         }
         while ((e = readdir(directory))) {
@@ -40,9 +42,10 @@ int main(int argc, char **argv) {
                         continue;
                 assert(path);
                 run_file(path);
-                printf("ok %u - %s\n", ++n, e->d_name);
         }
         (void) closedir(directory);
-        printf("1..%u\n", n);
-        return n > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+        for (int i = 2; i < argc; i++)
+                run_file(argv[i]);
+        printf("1..%u\n", n_run);
+        return n_run > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
