@@ -7,6 +7,6 @@ int main(int argc, char **argv) {
         setlocale(LC_ALL, "C.UTF-8");
         g_test_init(&argc, &argv, NULL);
         g_test_set_nonfatal_assertions();
-        add_tests();
+        add_all_tests();
         return g_test_run();
 }

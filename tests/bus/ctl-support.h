@@ -19,6 +19,14 @@ enum { EXCHANGES_MAX = 4 };
 #define CONTEXT    "system_u:object_r:container_file_t:s0:c0,c10"
 #define NO_OPTIONS "@a{sv} {}"
 
+/* The exchanges of a case; those with the manager are of these kinds. */
+#define CALLS(...) \
+        { __VA_ARGS__ }
+#define CALL(method, arguments, reply) \
+        { MANAGER, method, arguments, reply }
+#define FAIL(method, arguments, error, message) \
+        { MANAGER, method, arguments, NULL, error, message }
+
 #define JOB      "org.selvol1.Job"
 #define DBUS_JOB JOB7, "org.freedesktop.DBus.Properties"
 #define RELABEL \

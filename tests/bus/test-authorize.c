@@ -301,7 +301,7 @@ static void ignore_answer(GObject *source, GAsyncResult *result, gpointer userda
 }
 
 /* Questions about a caller who has gone leave room to others. */
-static void test_gone(Fixture *f, gconstpointer data) {
+TEST_SET_UP(test_gone, "/authorize/gone", fixture_set_up_other) {
         enum { QUESTIONS = 32 };
         GDBusMethodInvocation *questions[QUESTIONS];
         Fixture other = other_caller(f);
@@ -338,7 +338,7 @@ static void test_silence(Fixture *f, gconstpointer data) {
 
 /* The object of a call may be gone when polkit answers. Many such calls, one after the other, use nothing
  * up. */
-static void test_object_gone(Fixture *f, gconstpointer data) {
+TEST_SET_UP(test_object_gone, "/authorize/object-gone", fixture_set_up_other) {
         GDBusMethodInvocation *questions[30];
         GAsyncResult *calls[10];
 
@@ -366,7 +366,7 @@ static void test_object_gone(Fixture *f, gconstpointer data) {
 }
 
 /* An answer counts although polkit has lost its name since the question. */
-static void test_replaced(Fixture *f, gconstpointer data) {
+TEST_SET_UP(test_replaced, "/authorize/replaced", fixture_set_up_other) {
         GAsyncResult *asked = call_start(f, "GetMetrics", NULL);
         GDBusMethodInvocation *question = polkit_pop(f);
         g_autoptr(GVariant) metrics = NULL;
@@ -389,11 +389,7 @@ void add_tests(void) {
                         cases[i][k] = (Case){ (Caller) i, (Polkit) k };
                         g_test_add(path, Fixture, &cases[i][k], set_up_case, test_matrix, fixture_tear_down);
                 }
-        g_test_add("/authorize/gone", Fixture, NULL, fixture_set_up_other, test_gone, fixture_tear_down);
         g_test_add("/authorize/silence", Fixture, SILENCE_SEC, set_up_silent, test_silence, fixture_tear_down);
         if (g_test_slow())
                 g_test_add("/authorize/silence-long", Fixture, NULL, set_up_silent, test_silence, fixture_tear_down);
-        g_test_add("/authorize/object-gone", Fixture, NULL, fixture_set_up_other, test_object_gone,
-                   fixture_tear_down);
-        g_test_add("/authorize/replaced", Fixture, NULL, fixture_set_up_other, test_replaced, fixture_tear_down);
 }

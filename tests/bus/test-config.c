@@ -32,7 +32,7 @@ static int run_selvold(Fixture *f, const char *option, char **ret_messages) {
 }
 
 /* selvold tells where the mistake is, and ends with a status after which systemd does not start it again. */
-static void test_mistake(Fixture *f, gconstpointer data) {
+TEST_FIXTURE(test_mistake, "/config/mistake") {
         const char *const options[] = { NULL, "--check-config" };
 
         write_file(f, DROPIN, "# comment\n[Service]\nJobTimeoutSec=30\n\nSELinuxMount=maybe\n");
@@ -46,7 +46,7 @@ static void test_mistake(Fixture *f, gconstpointer data) {
         }
 }
 
-static void test_check(Fixture *f, gconstpointer data) {
+TEST_FIXTURE(test_check, "/config/check") {
         g_autofree char *messages = NULL;
 
         write_file(f, DROPIN, "[Service]\nJobTimeoutSec=30\n");
@@ -101,7 +101,7 @@ static void assert_may_mount(Fixture *f, gboolean expected) {
 }
 
 /* The configuration in force stays until there is a new one without a mistake. */
-static void test_reload(Fixture *f, gconstpointer data) {
+TEST_FIXTURE(test_reload, "/config/reload") {
         static const char mistake[] = DROPIN ":3: [Service] has no key Nonsense=";
         g_autofree char *status = NULL;
         int fd = restart_to_notify(f);
@@ -139,7 +139,7 @@ static gboolean exists(Fixture *f, const char *name) {
 
 /* While selvold can't write the metrics, the status tells so, a metric counts it, and no file stays
  * behind. */
-static void test_textfile_fails(Fixture *f, gconstpointer data) {
+TEST_FIXTURE(test_textfile_fails, "/config/textfile-fails") {
         g_autofree char *status = NULL;
         int fd = restart_to_notify(f);
 
@@ -162,12 +162,4 @@ static void test_textfile_fails(Fixture *f, gconstpointer data) {
         g_assert_false(exists(f, "selvol.prom.new"));
         g_assert_cmpfloat(read_metric(f, "selvol_textfile_last_success_timestamp_seconds"), >, 1e9);
         close(fd);
-}
-
-void add_tests(void) {
-#define ADD(name, function) g_test_add("/config/" name, Fixture, NULL, fixture_set_up, function, fixture_tear_down)
-        ADD("mistake", test_mistake);
-        ADD("check", test_check);
-        ADD("reload", test_reload);
-        ADD("textfile-fails", test_textfile_fails);
 }

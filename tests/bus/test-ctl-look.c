@@ -80,33 +80,18 @@
         }
 
 static const Case cases[] = {
-        { "conflicts/none",
-          "conflicts",
-          { NO_OBJECTS },
-          .journal = NO_RECORDS,
+        { "conflicts/none", "conflicts", CALLS(NO_OBJECTS), .journal = NO_RECORDS,
           .out = "Nobody waits, and nobody was refused in the last hour.\n" },
-        { "conflicts/none-quiet", "conflicts -q", { NO_OBJECTS }, .journal = NO_RECORDS },
-        { "conflicts/none-json",
-          "conflicts --json",
-          { NO_OBJECTS },
-          .journal = NO_RECORDS,
+        { "conflicts/none-quiet", "conflicts -q", CALLS(NO_OBJECTS), .journal = NO_RECORDS },
+        { "conflicts/none-json", "conflicts --json", CALLS(NO_OBJECTS), .journal = NO_RECORDS,
           .json = "{\"Refused\":[],\"Waiting\":[]}" },
-        { "conflicts/no-journal",
-          "conflicts",
-          { NO_OBJECTS },
+        { "conflicts/no-journal", "conflicts", CALLS(NO_OBJECTS),
           .out = "Nobody waits.\n\nWho was refused in the last hour is not known: 'selvolctl history' says why.\n" },
-        { "conflicts/no-journal-json",
-          "conflicts --json",
-          { NO_OBJECTS },
+        { "conflicts/no-journal-json", "conflicts --json", CALLS(NO_OBJECTS),
           .json = "{\"Refused\":null,\"Waiting\":[]}" },
-        { "conflicts/refused-only",
-          "conflicts",
-          { NO_OBJECTS },
-          .journal = REFUSED,
+        { "conflicts/refused-only", "conflicts", CALLS(NO_OBJECTS), .journal = REFUSED,
           .out = "Nobody waits.\n\nRefused in the last hour:\n" REFUSED_LATE_LINE },
-        { "conflicts/text",
-          "conflicts",
-          { { OBJECTS, "GetManagedObjects", "()", WAITING_JOBS } },
+        { "conflicts/text", "conflicts", CALLS({ OBJECTS, "GetManagedObjects", "()", WAITING_JOBS }),
           .journal = REFUSED,
           .out = "Job 3: mount of pvc-1 at /t for pod-B with u:r:t:s0 waits since 2026-01-01 00:00:00 UTC\n"
                  "    for holder pod-A of pvc-1 at /a\\x1b with u:r:t:s0:c7 since 2026-01-01 00:00:00 UTC\n"
@@ -119,9 +104,7 @@ static const Case cases[] = {
                  "Job 5: verify of /x\n"
                  "    for other jobs to end: too many run, or one has left a process that can't be ended\n"
                  "\nRefused in the last hour:\n" REFUSED_LATE_LINE },
-        { "conflicts/json",
-          "conflicts --json",
-          { { OBJECTS, "GetManagedObjects", "()", WAITING_JOBS } },
+        { "conflicts/json", "conflicts --json", CALLS({ OBJECTS, "GetManagedObjects", "()", WAITING_JOBS }),
           .journal = REFUSED,
           .json = "{\"Refused\":" REFUSED_JSON
                   ",\"Waiting\":[{\"Context\":\"u:r:t:s0\",\"Holder\":\"pod-B\",\"Id\":3,"
@@ -132,7 +115,7 @@ static const Case cases[] = {
                   "\"Operation\":\"mount\",\"Target\":\"/t\",\"Volume\":\"pvc-1\"}]},{\"Id\":5,\"Operation\":\"verify\","
                   "\"State\":\"waiting\",\"Volume\":\"/x\",\"WaitsFor\":[]}]}" },
 
-        { "status/text", "status", STATUS, 0, .journal = REFUSED,
+        { "status/text", "status", STATUS, .journal = REFUSED,
           .out = "             Running: yes\n             Version: 1.2\n        SELinux mode: enforcing\n"
                  "   Unrecorded mounts: 1\n             Volumes: 3\n             Holders: 2\n     Labels complete: 1\n"
                  "      Labels partial: 1\n      Labels unknown: 1\nWith unlabeled files: 1\n        Jobs running: 1\n"
@@ -143,24 +126,21 @@ static const Case cases[] = {
                  "  selvolctl list       which mounts are not recorded\n"
                  "  selvolctl history    what was done before\n"
                  "  selvolctl doctor     whether this node is fit for selvol\n" },
-        { "status/json", "status --json", STATUS, 0, .journal = REFUSED,
+        { "status/json", "status --json", STATUS, .journal = REFUSED,
           .json = "{\"Failed\":" REFUSED_JSON
                   ",\"Holders\":2,\"JobsRunning\":1,\"JobsWaiting\":3,\"LabelsComplete\":1,"
                   "\"LabelsPartial\":1,\"LabelsUnknown\":1,\"Running\":true,\"SELinuxMode\":\"enforcing\","
                   "\"UnrecordedMounts\":[[\"v\",\"/t\"]],\"Version\":\"1.2\",\"Volumes\":3,\"VolumesTainted\":1}" },
-        { "status/no-journal",
-          "status --no-legend",
-          { { "/org/selvol1", "org.freedesktop.DBus.Properties", "GetAll", "('org.selvol1.Manager',)",
-              "(@a{sv} {},)" },
-            NO_OBJECTS,
-            NO_OBJECTS },
+        { "status/no-journal", "status --no-legend",
+          CALLS({ "/org/selvol1", "org.freedesktop.DBus.Properties", "GetAll", "('org.selvol1.Manager',)",
+                  "(@a{sv} {},)" },
+                NO_OBJECTS, NO_OBJECTS),
           .out = "             Running: yes\n             Volumes: 0\n             Holders: 0\n     Labels complete: 0\n"
                  "      Labels partial: 0\n      Labels unknown: 0\nWith unlabeled files: 0\n        Jobs running: 0\n"
                  "        Jobs waiting: 0\n\nWhat failed in the last hour is not known: 'selvolctl history' says why.\n" },
-        { "status/denied",
-          "status",
-          { { "/org/selvol1", "org.freedesktop.DBus.Properties", "GetAll", "('org.selvol1.Manager',)", NULL,
-              "org.freedesktop.DBus.Error.AccessDenied", "No." } },
+        { "status/denied", "status",
+          CALLS({ "/org/selvol1", "org.freedesktop.DBus.Properties", "GetAll", "('org.selvol1.Manager',)", NULL,
+                  "org.freedesktop.DBus.Error.AccessDenied", "No." }),
           .code = 4,
           .err = "selvolctl: Access denied: only root and members of the group selvol can call selvold. 'usermod -aG selvol USER' adds one, from the next login on.\n" },
 
@@ -186,7 +166,7 @@ static const Case cases[] = {
 };
 
 /* A user has a journal of his own, which is no substitute. */
-static void test_history_denied(Fixture *f, gconstpointer data) {
+TEST_FIXTURE(test_history_denied, "/ctl/history/denied") {
         static const Case denied = { .command = "history", .code = 4, .err = "selvolctl: " NOT_ALLOWED "\n" };
         g_autofree char *hide = g_strdup_printf(
                                 "sh -c 'cd %s && cp system.journal user-0.journal && chmod 0 system.journal'",
@@ -202,7 +182,7 @@ static void test_history_denied(Fixture *f, gconstpointer data) {
 }
 
 /* The rest of what doctor says depends on the machine. */
-static void test_doctor(Fixture *f, gconstpointer data) {
+TEST_FIXTURE(test_doctor, "/ctl/doctor") {
         static const Exchange exchanges[] = {
                 { "/org/selvol1", "org.freedesktop.DBus.Properties", "Get", "('org.selvol1.Manager', 'Version')",
                   "(<'1.2\033'>,)" },
@@ -225,7 +205,7 @@ static void test_doctor(Fixture *f, gconstpointer data) {
 }
 
 /* To ask does not start it. */
-static void test_status_stopped(Fixture *f, gconstpointer data) {
+TEST_FIXTURE(test_status_stopped, "/ctl/status/stopped") {
         static const Case stopped = {
                 .command = "status",
                 .out = "Running: no\n\nTo see more:\n  selvolctl doctor     whether this node is fit for selvol\n",
@@ -284,7 +264,7 @@ static char *expand(const char *text, const char *root) {
         return parts ? g_strjoinv(root, parts) : NULL;
 }
 
-static void test_config(Fixture *f, gconstpointer data) {
+TEST_FIXTURE_ROWS(test_config, "/ctl/config", config_cases) {
         const ConfigCase *c = data;
         g_autofree char *root = g_dir_make_tmp("selvolctl-XXXXXX", NULL),
                         *usr = g_build_filename(root, "usr/lib/selvol", NULL),
@@ -315,24 +295,21 @@ static void test_config(Fixture *f, gconstpointer data) {
         }
 
 static const Case adopt_cases[] = {
-        { "plan",
-          "adopt --all /var/lib/kubelet",
-          { GET_HELD, GET_MANAGER },
+        { "plan", "adopt --all /var/lib/kubelet", CALLS(GET_HELD, GET_MANAGER),
           .out = "VOLUME HOLDER TARGET                                                            SOURCE   FS-TYPE CONTEXT\n"
                  "pvc-1  uid-1  " CSI " /dev/vdb ext4    u:r:t:s0\n"
                  "lost   -      /var/lib/kubelet/lost                                             /dev/vdc ext4    -\n"
                  "\n2 mounts listed.\n",
           .err = "selvolctl: /var/lib/kubelet/x: no volume id follows from its path: adopt it with 'selvolctl adopt VOLUME "
                  "TARGET'\nselvolctl: Nothing was adopted. To adopt these: selvolctl adopt --all /var/lib/kubelet --yes\n" },
-        { "yes",
-          "adopt --all /var/lib/kubelet --yes --fs-group 5",
-          { GET_HELD,
-            GET_MANAGER,
-            { MANAGER, "AdoptVolume",
-              "('pvc-1', '" CSI "', {'SELinuxContext': <'u:r:t:s0'>, 'SELinuxRelabelPolicy': <'OnVolumeMount'>, "
-              "'SELinuxMountSupported': <true>, 'Holder': <'uid-1'>, 'FSGroup': <uint32 5>})",
-              NULL, "org.selvol1.Error.LabelMismatch", "No." },
-            { MANAGER, "AdoptVolume", "('lost', '" LOST "', {'FSGroup': <uint32 5>})", "('', '', @a{sv} {})" } },
+        { "yes", "adopt --all /var/lib/kubelet --yes --fs-group 5",
+          CALLS(GET_HELD, GET_MANAGER,
+                FAIL("AdoptVolume",
+                     "('pvc-1', '" CSI
+                     "', {'SELinuxContext': <'u:r:t:s0'>, 'SELinuxRelabelPolicy': <'OnVolumeMount'>, "
+                     "'SELinuxMountSupported': <true>, 'Holder': <'uid-1'>, 'FSGroup': <uint32 5>})",
+                     "org.selvol1.Error.LabelMismatch", "No."),
+                CALL("AdoptVolume", "('lost', '" LOST "', {'FSGroup': <uint32 5>})", "('', '', @a{sv} {})")),
           .code = 1,
           .out = "VOLUME TARGET                SOURCE   FS-TYPE\n"
                  "lost   /var/lib/kubelet/lost /dev/vdc ext4\n\n1 adopted mount listed.\n",
@@ -345,7 +322,7 @@ static const Case adopt_cases[] = {
 };
 
 /* The mount table is a file, which a mount namespace has in place of its own. */
-static void test_adopt(Fixture *f, gconstpointer data) {
+TEST_FIXTURE_ROWS(test_adopt, "/ctl/adopt-all", adopt_cases) {
         static const char mountinfo[] = "1 0 8:1 / / rw shared:1 - ext4 /dev/sda1 rw\n"
                                         "2 1 8:2 / " CSI " rw - ext4 /dev/vdb rw,context=\"u:r:t:s0\"\n"
                                         "3 1 8:3 / " LOST " rw - ext4 /dev/vdc rw\n"
@@ -367,9 +344,4 @@ static void test_adopt(Fixture *f, gconstpointer data) {
 
 void add_tests(void) {
         add_ctl_rows("/ctl", cases, test_case);
-        add_ctl_rows("/ctl/config", config_cases, test_config);
-        add_ctl_rows("/ctl/adopt-all", adopt_cases, test_adopt);
-        g_test_add("/ctl/history/denied", Fixture, NULL, fixture_set_up, test_history_denied, fixture_tear_down);
-        g_test_add("/ctl/doctor", Fixture, NULL, fixture_set_up, test_doctor, fixture_tear_down);
-        g_test_add("/ctl/status/stopped", Fixture, NULL, fixture_set_up, test_status_stopped, fixture_tear_down);
 }

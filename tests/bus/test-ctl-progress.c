@@ -62,7 +62,7 @@ static const Width widths[] = {
 };
 
 /* As much as there is room for, and never so much that the terminal goes on to a new line. */
-static void test_width(Fixture *f, gconstpointer data) {
+TEST_FIXTURE_ROWS(test_width, "/ctl-progress", widths) {
         const Width *width = data;
         g_autoptr(GDBusMethodInvocation) wait = NULL;
         g_autofree char *progress = progress_text(450000, 1000000, 250000, 2 * 3600 + 90), *out = NULL;
@@ -191,7 +191,7 @@ static void answer_properties(Fixture *f, const char *path, const char *operatio
         serve_calls(f, &x, 1);
 }
 
-static void test_call(Fixture *f, gconstpointer data) {
+TEST_FIXTURE_ROWS(test_call, "/ctl-progress", calls) {
         const CallCase *c = data;
         g_autoptr(GDBusMethodInvocation) call = NULL;
         g_autofree char *out = NULL;
@@ -253,7 +253,7 @@ static const Interrupted interrupted[] = {
         { "job-no-answer", NULL, "selvolctl: pvc-1: selvold continues, see 'selvolctl jobs'\n" },
 };
 
-static void test_interrupt_call(Fixture *f, gconstpointer data) {
+TEST_FIXTURE_ROWS(test_interrupt_call, "/ctl-progress/interrupt", interrupted) {
         const Interrupted *c = data;
         const Exchange look = { OBJECTS, "GetManagedObjects", "()", c->objects, "org.selvol1.Error.Busy", "" };
         g_autoptr(GSubprocess) child = ctl_start(calls[0].command, -1);
@@ -299,15 +299,12 @@ void add_tests(void) {
         g_setenv("TERM", "xterm", TRUE);
         g_unsetenv("COLUMNS");
 
-        add_ctl_rows("/ctl-progress", widths, test_width);
-        add_ctl_rows("/ctl-progress", calls, test_call);
         ADD("/ctl-progress/changes", NULL, test_changes);
         ADD("/ctl-progress/rate", NULL, test_rate);
         ADD("/ctl-progress/quick", "relabel pvc-1", test_unseen);
         ADD("/ctl-progress/quiet", "relabel pvc-1 -q", test_unseen);
         ADD("/ctl-progress/interrupt/int", GINT_TO_POINTER(SIGINT), test_interrupt);
         ADD("/ctl-progress/interrupt/term", GINT_TO_POINTER(SIGTERM), test_interrupt);
-        add_ctl_rows("/ctl-progress/interrupt", interrupted, test_interrupt_call);
         ADD("/ctl-progress/no-terminal", "100000", test_no_terminal);
         if (g_test_slow())
                 ADD("/ctl-progress/no-terminal-long", NULL, test_no_terminal);

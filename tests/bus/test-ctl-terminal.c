@@ -99,11 +99,8 @@ static void test_list(Fixture *f, gconstpointer data) {
 }
 
 static const Case pager_cases[] = {
-        { "conflicts",
-          "conflicts",
-          { { OBJECTS, "GetManagedObjects", "()", "(@a{oa{sa{sv}}} {},)" } },
-          .journal = NO_RECORDS,
-          .out = ":Nobody waits, and nobody was refused in the last hour.\r\n" },
+        { "conflicts", "conflicts", CALLS({ OBJECTS, "GetManagedObjects", "()", "(@a{oa{sa{sv}}} {},)" }),
+          .journal = NO_RECORDS, .out = ":Nobody waits, and nobody was refused in the last hour.\r\n" },
         { "history", "history",
           .journal = RECORD("1", "selvold.service", "SELVOL_OPERATION=mount\nSELVOL_RESULT=done\nMESSAGE=Mounted.\n"),
           .out = ":1970-01-01 00:00:00 UTC Mounted.\r\n" },

@@ -16,6 +16,9 @@
                         "': {'org.selvol1.Job': {'Id': <uint64 7>, 'State': <'walking'>}}},)"                                   \
         }
 
+#define MISTAKE(name, command, message) \
+        { "usage/" name, command, .code = 2, .err = "selvolctl: " message "\n" }
+
 static const Case cases[] = {
         { "complete/verb", "__complete re", .out = "relabel\n" },
         { "complete/verb-after-option", "__complete -q --json=short u", .out = "unmount\n" },
@@ -24,7 +27,7 @@ static const Case cases[] = {
           .out = "--fs-type=\n--fs-group=\n--fs-group-policy=\n--fs-group-change-policy=\n" },
         { "complete/option-of-verb", "__complete unmount --t", .out = "--timeout=\n" },
         { "complete/option-without-value", "__complete plan --re", .out = "--relabel-by=\n--read-only\n" },
-        { "complete/no-option", "__complete verify -- --", { OBJECTS_CALL }, .out = "/\n" },
+        { "complete/no-option", "__complete verify -- --", CALLS(OBJECTS_CALL), .out = "/\n" },
         { "complete/value", "__complete plan --policy=O", .out = "--policy=OnVolumeMount\n" },
         { "complete/value-word", "__complete plan --policy A", .out = "Always\n" },
         { "complete/value-boolean", "__complete plan --selinux-mount-supported=",
@@ -35,94 +38,75 @@ static const Case cases[] = {
         { "complete/too-many", "__complete cancel 1 ''" },
         { "complete/unknown", "__complete frobnicate ''" },
         { "complete/nothing", "__complete cancel", .out = "cancel\n" },
-        { "complete/volume", "__complete relabel pvc-", { OBJECTS_CALL }, .out = "pvc-1\n" },
-        { "complete/volumes", "__complete forget a ''", { OBJECTS_CALL }, .out = "pvc-1\ndata\n" },
-        { "complete/target", "__complete unmount pvc-1 /v", { OBJECTS_CALL }, .out = "/var/a\n/\n" },
-        { "complete/volume-or-target",
-          "__complete unmount ''",
-          { OBJECTS_CALL, OBJECTS_CALL },
+        { "complete/volume", "__complete relabel pvc-", CALLS(OBJECTS_CALL), .out = "pvc-1\n" },
+        { "complete/volumes", "__complete forget a ''", CALLS(OBJECTS_CALL), .out = "pvc-1\ndata\n" },
+        { "complete/target", "__complete unmount pvc-1 /v", CALLS(OBJECTS_CALL), .out = "/var/a\n/\n" },
+        { "complete/volume-or-target", "__complete unmount ''", CALLS(OBJECTS_CALL, OBJECTS_CALL),
           .out = "pvc-1\ndata\n/var/a\n/srv/b\n/\n" },
-        { "complete/job", "__complete cancel ''", { OBJECTS_CALL }, .out = "7\n" },
-        { "usage/verb", "frobnicate", .code = 2,
-          .err = "selvolctl: Unknown command 'frobnicate'. See 'selvolctl --help'.\n" },
-        { "usage/verb-misspelled", "mont a b c", .code = 2,
-          .err = "selvolctl: Unknown command 'mont'. Did you mean 'mount'? See 'selvolctl --help'.\n" },
-        { "usage/verb-exchanged", "relable a", .code = 2,
-          .err = "selvolctl: Unknown command 'relable'. Did you mean 'relabel'? See 'selvolctl --help'.\n" },
-        { "usage/verb-begun", "own a 1", .code = 2,
-          .err = "selvolctl: Unknown command 'own'. Did you mean 'ownership'? See 'selvolctl --help'.\n" },
-        { "usage/verb-escaped", "'\033[2J'", .code = 2,
-          .err = "selvolctl: Unknown command '\\x1b[2J'. See 'selvolctl --help'.\n" },
-        { "usage/verb-long", "mountmountmountmountmountmountmountmount", .code = 2,
-          .err = "selvolctl: Unknown command 'mountmountmountmountmountmountmountmount'. See 'selvolctl --help'.\n" },
-        { "usage/option-misspelled", "mount a b c --levle=s0", .code = 2,
-          .err = "selvolctl: Unknown option '--levle'. Did you mean '--level'?\n" },
-        { "usage/option-unknown", "list --frobnicate", .code = 2,
-          .err = "selvolctl: Unknown option '--frobnicate'. See 'selvolctl --help'.\n" },
-        { "usage/option-letter", "list -x", .code = 2,
-          .err = "selvolctl: Unknown option '-x'. See 'selvolctl --help'.\n" },
-        { "usage/option-without-value", "mount a b c --level", .code = 2,
-          .err = "selvolctl: Option --level needs a value: --level=LEVEL.\n" },
-        { "usage/letter-without-value", "mount a b c -o", .code = 2, .err = "selvolctl: Option -o needs a value.\n" },
-        { "usage/option-with-value", "mount a b c --read-only=no", .code = 2,
-          .err = "selvolctl: Option --read-only takes no value.\n" },
-        { "usage/word", "mount a b c --policy=onvolumemount", .code = 2,
-          .err = "selvolctl: --policy=onvolumemount: must be OnVolumeMount, MountOption, Always or Recursive.\n" },
-        { "usage/word-part", "verify a --depth=roo", .code = 2,
-          .err = "selvolctl: --depth=roo: must be root or full.\n" },
-        { "usage/word-two", "verify a --depth='root full'", .code = 2,
-          .err = "selvolctl: --depth=root full: must be root or full.\n" },
-        { "usage/json-form", "list --json=yaml", .code = 2,
-          .err = "selvolctl: --json=yaml: must be short or pretty.\n" },
-        { "usage/operands", "mount pvc-1", .code = 2,
-          .err = "selvolctl: 'mount' takes VOLUME SOURCE TARGET. See 'selvolctl mount --help'.\n" },
-        { "usage/unmount-volume", "unmount pvc-1", .code = 2,
-          .err = "selvolctl: 'pvc-1' is not a target, which begins with '/'. To unmount a volume: selvolctl unmount VOLUME TARGET\n" },
-        { "usage/unmount-operands", "unmount", .code = 2,
-          .err = "selvolctl: 'unmount' takes [VOLUME] TARGET. See 'selvolctl unmount --help'.\n" },
-        { "usage/utf-8", "show 'pvc\xff'", .code = 2, .err = "selvolctl: 'pvc\\xff' is not UTF-8.\n" },
-        { "usage/utf-8-option", "mount a b c --holder='\xff'", .code = 2,
-          .err = "selvolctl: --holder=\\xff: must be UTF-8.\n" },
-        { "usage/option-of-another-verb", "unmount pvc-1 /t --level s0", .code = 2,
-          .err = "selvolctl: Option --level is not for 'unmount' (only for plan, mount, adopt).\n" },
-        { "usage/lines", "history -n x", .code = 2, .err = "selvolctl: --lines=x: must be a number.\n" },
-        { "usage/lines-of-another-verb", "list -n 3", .code = 2,
-          .err = "selvolctl: Option --lines is not for 'list' (only for history).\n" },
-        { "usage/json", "metrics --json", .code = 2, .err = "selvolctl: Option --json is not for 'metrics'.\n" },
-        { "usage/boolean", "mount a b c --selinux-mount-supported=perhaps", .code = 2,
-          .err = "selvolctl: --selinux-mount-supported=perhaps: must be yes or no.\n" },
-        { "usage/timeout", "mount a b c --timeout='5 fortnights'", .code = 2,
-          .err = "selvolctl: --timeout=5 fortnights: must be a time such as 20s, 1min or 500ms.\n" },
-        { "usage/wait-empty", "mount a b c --wait=", .code = 2,
-          .err = "selvolctl: --wait=: must be a time such as 20s, 1min or 500ms.\n" },
-        { "usage/wait-overflow", "mount a b c --wait='18446744073709s 1s'", .code = 2,
-          .err = "selvolctl: --wait=18446744073709s 1s: must be a time such as 20s, 1min or 500ms.\n" },
-        { "usage/wait-verb", "adopt a b --wait=1s", .code = 2,
-          .err = "selvolctl: Option --wait is not for 'adopt' (only for plan, mount).\n" },
-        { "usage/adopt-fs-type", "adopt a b --fs-type=ext4", .code = 2,
-          .err = "selvolctl: Option --fs-type is not for 'adopt' (only for plan, mount).\n" },
-        { "usage/number", "mount a b c --max-entries-per-second=18446744073709551616", .code = 2,
-          .err = "selvolctl: --max-entries-per-second=18446744073709551616: must be a number.\n" },
-        { "usage/number-sign", "mount a b c --max-entries-per-second=-1", .code = 2,
-          .err = "selvolctl: --max-entries-per-second=-1: must be a number.\n" },
-        { "usage/force", "verify a --force", .code = 2,
-          .err = "selvolctl: Option --force is not for 'verify' (only for plan, mount, adopt, relabel, ownership).\n" },
-        { "usage/no-wait", "mount a b c --no-wait", .code = 2,
-          .err = "selvolctl: Option --no-wait is not for 'mount' (only for relabel, ownership).\n" },
-        { "usage/fs-group", "mount a b c --fs-group=staff", .code = 2,
-          .err = "selvolctl: --fs-group=staff: must be the number of a group, at most 4294967294.\n" },
-        { "usage/fs-group-none", "verify a --fs-group=4294967295", .code = 2,
-          .err = "selvolctl: --fs-group=4294967295: must be the number of a group, at most 4294967294.\n" },
-        { "usage/fs-group-policy", "verify a --fs-group-policy=File", .code = 2,
-          .err = "selvolctl: Option --fs-group-policy is not for 'verify' (only for plan, mount, adopt).\n" },
-        { "usage/fs-group-change-policy", "relabel a --fs-group-change-policy=Always", .code = 2,
-          .err = "selvolctl: Option --fs-group-change-policy is not for 'relabel' (only for plan, mount, adopt).\n" },
-        { "usage/user-namespace", "ownership a 1 --user-namespace", .code = 2,
-          .err = "selvolctl: Option --user-namespace is not for 'ownership' (only for plan, mount, adopt).\n" },
-        { "usage/unmount-fs-group", "unmount a b --fs-group=1", .code = 2,
-          .err = "selvolctl: Option --fs-group is not for 'unmount' (only for plan, verify, mount, adopt).\n" },
-        { "usage/quotes", "mount a b c -o 'context=\"u'", .code = 2,
-          .err = "selvolctl: --options=context=\"u: must be UTF-8, with a closing quote for each opening one.\n" },
+        { "complete/job", "__complete cancel ''", CALLS(OBJECTS_CALL), .out = "7\n" },
+        MISTAKE("verb", "frobnicate", "Unknown command 'frobnicate'. See 'selvolctl --help'."),
+        MISTAKE("verb-misspelled", "mont a b c",
+                "Unknown command 'mont'. Did you mean 'mount'? See 'selvolctl --help'."),
+        MISTAKE("verb-exchanged", "relable a",
+                "Unknown command 'relable'. Did you mean 'relabel'? See 'selvolctl --help'."),
+        MISTAKE("verb-begun", "own a 1", "Unknown command 'own'. Did you mean 'ownership'? See 'selvolctl --help'."),
+        MISTAKE("verb-escaped", "'\033[2J'", "Unknown command '\\x1b[2J'. See 'selvolctl --help'."),
+        MISTAKE("verb-long", "mountmountmountmountmountmountmountmount",
+                "Unknown command 'mountmountmountmountmountmountmountmount'. See 'selvolctl --help'."),
+        MISTAKE("option-misspelled", "mount a b c --levle=s0", "Unknown option '--levle'. Did you mean '--level'?"),
+        MISTAKE("option-unknown", "list --frobnicate", "Unknown option '--frobnicate'. See 'selvolctl --help'."),
+        MISTAKE("option-letter", "list -x", "Unknown option '-x'. See 'selvolctl --help'."),
+        MISTAKE("option-without-value", "mount a b c --level", "Option --level needs a value: --level=LEVEL."),
+        MISTAKE("letter-without-value", "mount a b c -o", "Option -o needs a value."),
+        MISTAKE("option-with-value", "mount a b c --read-only=no", "Option --read-only takes no value."),
+        MISTAKE("word", "mount a b c --policy=onvolumemount",
+                "--policy=onvolumemount: must be OnVolumeMount, MountOption, Always or Recursive."),
+        MISTAKE("word-part", "verify a --depth=roo", "--depth=roo: must be root or full."),
+        MISTAKE("word-two", "verify a --depth='root full'", "--depth=root full: must be root or full."),
+        MISTAKE("json-form", "list --json=yaml", "--json=yaml: must be short or pretty."),
+        MISTAKE("operands", "mount pvc-1", "'mount' takes VOLUME SOURCE TARGET. See 'selvolctl mount --help'."),
+        MISTAKE("unmount-volume", "unmount pvc-1",
+                "'pvc-1' is not a target, which begins with '/'. To unmount a volume: selvolctl unmount VOLUME TARGET"),
+        MISTAKE("unmount-operands", "unmount", "'unmount' takes [VOLUME] TARGET. See 'selvolctl unmount --help'."),
+        MISTAKE("utf-8", "show 'pvc\xff'", "'pvc\\xff' is not UTF-8."),
+        MISTAKE("utf-8-option", "mount a b c --holder='\xff'", "--holder=\\xff: must be UTF-8."),
+        MISTAKE("option-of-another-verb", "unmount pvc-1 /t --level s0",
+                "Option --level is not for 'unmount' (only for plan, mount, adopt)."),
+        MISTAKE("lines", "history -n x", "--lines=x: must be a number."),
+        MISTAKE("lines-of-another-verb", "list -n 3", "Option --lines is not for 'list' (only for history)."),
+        MISTAKE("json", "metrics --json", "Option --json is not for 'metrics'."),
+        MISTAKE("boolean", "mount a b c --selinux-mount-supported=perhaps",
+                "--selinux-mount-supported=perhaps: must be yes or no."),
+        MISTAKE("timeout", "mount a b c --timeout='5 fortnights'",
+                "--timeout=5 fortnights: must be a time such as 20s, 1min or 500ms."),
+        MISTAKE("wait-empty", "mount a b c --wait=", "--wait=: must be a time such as 20s, 1min or 500ms."),
+        MISTAKE("wait-overflow", "mount a b c --wait='18446744073709s 1s'",
+                "--wait=18446744073709s 1s: must be a time such as 20s, 1min or 500ms."),
+        MISTAKE("wait-verb", "adopt a b --wait=1s", "Option --wait is not for 'adopt' (only for plan, mount)."),
+        MISTAKE("adopt-fs-type", "adopt a b --fs-type=ext4",
+                "Option --fs-type is not for 'adopt' (only for plan, mount)."),
+        MISTAKE("number", "mount a b c --max-entries-per-second=18446744073709551616",
+                "--max-entries-per-second=18446744073709551616: must be a number."),
+        MISTAKE("number-sign", "mount a b c --max-entries-per-second=-1",
+                "--max-entries-per-second=-1: must be a number."),
+        MISTAKE("force", "verify a --force",
+                "Option --force is not for 'verify' (only for plan, mount, adopt, relabel, ownership)."),
+        MISTAKE("no-wait", "mount a b c --no-wait",
+                "Option --no-wait is not for 'mount' (only for relabel, ownership)."),
+        MISTAKE("fs-group", "mount a b c --fs-group=staff",
+                "--fs-group=staff: must be the number of a group, at most 4294967294."),
+        MISTAKE("fs-group-none", "verify a --fs-group=4294967295",
+                "--fs-group=4294967295: must be the number of a group, at most 4294967294."),
+        MISTAKE("fs-group-policy", "verify a --fs-group-policy=File",
+                "Option --fs-group-policy is not for 'verify' (only for plan, mount, adopt)."),
+        MISTAKE("fs-group-change-policy", "relabel a --fs-group-change-policy=Always",
+                "Option --fs-group-change-policy is not for 'relabel' (only for plan, mount, adopt)."),
+        MISTAKE("user-namespace", "ownership a 1 --user-namespace",
+                "Option --user-namespace is not for 'ownership' (only for plan, mount, adopt)."),
+        MISTAKE("unmount-fs-group", "unmount a b --fs-group=1",
+                "Option --fs-group is not for 'unmount' (only for plan, verify, mount, adopt)."),
+        MISTAKE("quotes", "mount a b c -o 'context=\"u'",
+                "--options=context=\"u: must be UTF-8, with a closing quote for each opening one."),
         { "version", "--version", .out = "selvolctl " SELVOL_VERSION "\n" },
         { "help/verb", "unmount --help",
           .out = "selvolctl [OPTIONS...] unmount [VOLUME] TARGET\n"
@@ -148,13 +132,13 @@ static const Case cases[] = {
 };
 
 /* Nothing is started, or waited for, to complete a word. */
-static void test_no_service(Fixture *f, gconstpointer data) {
+TEST_FIXTURE(test_no_service, "/ctl-usage/complete/no-service") {
         release_name(f);
         test_case(f, &(Case){ .command = "__complete cancel ''" });
 }
 
 /* Without a bus. */
-static void test_no_bus(Fixture *f, gconstpointer data) {
+TEST_FIXTURE(test_no_bus, "/ctl-usage/no-bus") {
         g_autofree char *ctl = g_strdup(g_getenv("SELVOLCTL")),
                         *astray = g_strdup_printf("env DBUS_SYSTEM_BUS_ADDRESS=unix:path=/nowhere/bus %s", ctl);
 
@@ -173,7 +157,7 @@ static void test_no_bus(Fixture *f, gconstpointer data) {
 }
 
 /* The help of a verb has the options that it takes, and no others. */
-static void test_help(Fixture *f, gconstpointer data) {
+TEST_FIXTURE(test_help, "/ctl-usage/help/options") {
         static const struct {
                 const char *verb;
                 RequestMethod method;
@@ -207,8 +191,4 @@ static void test_help(Fixture *f, gconstpointer data) {
 
 void add_tests(void) {
         add_ctl_rows("/ctl-usage", cases, test_case);
-        g_test_add("/ctl-usage/complete/no-service", Fixture, NULL, fixture_set_up, test_no_service,
-                   fixture_tear_down);
-        g_test_add("/ctl-usage/no-bus", Fixture, NULL, fixture_set_up, test_no_bus, fixture_tear_down);
-        g_test_add("/ctl-usage/help/options", Fixture, NULL, fixture_set_up, test_help, fixture_tear_down);
 }

@@ -85,7 +85,7 @@ static void emit(GDBusMethodInvocation *call, const char *path, const char *inte
 
 /* The monitor prints a line for each event, at once, and none for a value that has not changed. It prints the
  * end of the service, too, and ends when it is interrupted. */
-static void test_monitor(Fixture *f, gconstpointer data) {
+TEST_FIXTURE_ROWS(test_monitor, "/ctl-watch", monitors) {
         static const Exchange objects = {
                 OBJECTS,
                 "GetManagedObjects",
@@ -199,7 +199,7 @@ static void watch_end(Terminal *t) {
 }
 
 /* One table, which changes. */
-static void test_table(Fixture *f, gconstpointer data) {
+TEST_FIXTURE(test_table, "/ctl-watch/table/changes") {
         g_auto(Terminal) t = { 0 };
         g_autoptr(GDBusMethodInvocation) call = watch_start(f, &t, "({objectpath " JOB_7("waiting") "},)");
 
@@ -224,7 +224,7 @@ static void test_table(Fixture *f, gconstpointer data) {
 }
 
 /* However fast a job goes on. */
-static void test_rate(Fixture *f, gconstpointer data) {
+TEST_FIXTURE(test_rate, "/ctl-watch/table/rate") {
         g_auto(Terminal) t = { 0 };
         g_autoptr(GDBusMethodInvocation) call = watch_start(f, &t, "({objectpath " JOB_7("acting") "},)");
         gint64 start = g_get_monotonic_time();
@@ -246,7 +246,7 @@ static void test_rate(Fixture *f, gconstpointer data) {
 }
 
 /* The terminal has 25 lines: what runs stays, and of what has ended the latest. */
-static void test_many(Fixture *f, gconstpointer data) {
+TEST_FIXTURE(test_many, "/ctl-watch/table/many") {
         g_autoptr(GString) objects = g_string_new("({objectpath '/a': @a{sa{sv}} {}"), expected = g_string_new(NULL);
         g_autoptr(GDBusMethodInvocation) call = NULL;
         g_auto(Terminal) t = { 0 };
@@ -268,7 +268,7 @@ static void test_many(Fixture *f, gconstpointer data) {
         watch_end(&t);
 }
 
-static void test_service_stops(Fixture *f, gconstpointer data) {
+TEST_FIXTURE(test_service_stops, "/ctl-watch/table/service-stops") {
         g_autoptr(GDBusMethodInvocation) call = NULL;
         g_auto(Terminal) t = { 0 };
 
@@ -284,11 +284,4 @@ void add_tests(void) {
         g_setenv("NO_COLOR", "1", TRUE);
         g_unsetenv("COLUMNS");
         g_unsetenv("LINES");
-
-        add_ctl_rows("/ctl-watch", monitors, test_monitor);
-        g_test_add("/ctl-watch/table/changes", Fixture, NULL, fixture_set_up, test_table, fixture_tear_down);
-        g_test_add("/ctl-watch/table/rate", Fixture, NULL, fixture_set_up, test_rate, fixture_tear_down);
-        g_test_add("/ctl-watch/table/many", Fixture, NULL, fixture_set_up, test_many, fixture_tear_down);
-        g_test_add("/ctl-watch/table/service-stops", Fixture, NULL, fixture_set_up, test_service_stops,
-                   fixture_tear_down);
 }

@@ -37,9 +37,9 @@
         "<'unknown'>, 'DiskGroup': <uint32 4294967295>, 'LastVerifiedUSec': <uint64 0>, 'Job': <objectpath "   \
         "'/'>}"
 
-#define CONTEXT_MOUNT  "'SELinuxRelabelPolicy': <'OnVolumeMount'>, 'SELinuxMountSupported': <true>"
-#define PLAN           "plan pvc-1 /dev/vdb /t"
-#define PLAN_ARGUMENTS "('pvc-1', '/dev/vdb', '/t', " NO_OPTIONS ")"
+#define CONTEXT_MOUNT "'SELinuxRelabelPolicy': <'OnVolumeMount'>, 'SELinuxMountSupported': <true>"
+#define PLAN          "plan pvc-1 /dev/vdb /t"
+#define AT_T          "('pvc-1', '/dev/vdb', '/t', " NO_OPTIONS ")"
 #define PLAN_REFUSED                                                                                              \
         "({'Strategy': <'context-mount'>, 'Reason': <'context-mount'>, 'Context': <'" CONTEXT                     \
         "'>, 'Conflicts': <[{'Volume': <'pvc-1'>, 'Holder': <'pod-B'>, 'Target': <'/var/lib/kubelet/b'>, "        \
@@ -62,31 +62,28 @@
         }
 
 static const Case cases[] = {
-        { "list/empty",
-          "list",
-          { { OBJECTS, "GetManagedObjects", "()", "(@a{oa{sa{sv}}} {},)" }, GET_UNRECORDED("[]") },
+        { "list/empty", "list",
+          CALLS({ OBJECTS, "GetManagedObjects", "()", "(@a{oa{sa{sv}}} {},)" }, GET_UNRECORDED("[]")),
           .out = "0 volumes listed.\n" },
-        { "list/table",
-          "",
-          { { OBJECTS, "GetManagedObjects", "()",
-              "({objectpath '" PVC1 "': {'org.selvol1.Volume': " VOLUME_PROPERTIES ", 'org.freedesktop.Peer': {}}, "
-              "'/org/selvol1/volume/pvc_2d0': {'org.selvol1.Volume': " FREE_VOLUME "}},)" },
-            GET_UNRECORDED("[]") },
+        { "list/table", "",
+          CALLS({ OBJECTS, "GetManagedObjects", "()",
+                  "({objectpath '" PVC1 "': {'org.selvol1.Volume': " VOLUME_PROPERTIES
+                  ", 'org.freedesktop.Peer': {}}, "
+                  "'/org/selvol1/volume/pvc_2d0': {'org.selvol1.Volume': " FREE_VOLUME "}},)" },
+                GET_UNRECORDED("[]")),
           .out = "ID    STRATEGY      IN-USE                                       ON-DISK              FS-TYPE SOURCE   HOLDERS\n"
                  "pvc-0 relabel       -                                            complete             xfs     /dev/vdc 0\n"
                  "pvc-1 context-mount " CONTEXT " partial: u:r:t:s0:c7 ext4    /dev/vdb 1\n\n2 volumes listed.\n" },
-        { "list/no-legend",
-          "list --no-legend",
-          { { OBJECTS, "GetManagedObjects", "()",
-              "({objectpath '/org/selvol1/volume/pvc_2d0': {'org.selvol1.Volume': " FREE_VOLUME "}},)" },
-            GET_UNRECORDED("[]") },
+        { "list/no-legend", "list --no-legend",
+          CALLS({ OBJECTS, "GetManagedObjects", "()",
+                  "({objectpath '/org/selvol1/volume/pvc_2d0': {'org.selvol1.Volume': " FREE_VOLUME "}},)" },
+                GET_UNRECORDED("[]")),
           .out = "pvc-0 relabel - complete xfs /dev/vdc 0\n" },
-        { "list/json",
-          "list --json",
-          { { OBJECTS, "GetManagedObjects", "()",
-              "({objectpath '" PVC1 "': {'org.selvol1.Volume': " VOLUME_PROPERTIES "}, "
-              "'/org/selvol1/volume/pvc_2d0': {'org.selvol1.Volume': " FREE_VOLUME "}},)" },
-            GET_UNRECORDED("[]") },
+        { "list/json", "list --json",
+          CALLS({ OBJECTS, "GetManagedObjects", "()",
+                  "({objectpath '" PVC1 "': {'org.selvol1.Volume': " VOLUME_PROPERTIES "}, "
+                  "'/org/selvol1/volume/pvc_2d0': {'org.selvol1.Volume': " FREE_VOLUME "}},)" },
+                GET_UNRECORDED("[]")),
           .json = "[{\"AccessMode\":null,\"Context\":null,\"DiskGroup\":null,\"Driver\":null,\"FSType\":\"xfs\","
                   "\"Holders\":[],\"Id\":\"pvc-0\",\"Job\":null,\"LabelState\":\"complete\","
                   "\"LastVerifiedUSec\":null,\"MountOptions\":[],\"OwnershipState\":\"unknown\","
@@ -99,29 +96,24 @@ static const Case cases[] = {
                   "\"LabelState\":\"partial\",\"LastVerifiedUSec\":1767225600000000,\"MountOptions\":[\"noatime\"],"
                   "\"OwnershipState\":\"partial\",\"Source\":\"/dev/vdb\",\"Strategy\":\"context-mount\","
                   "\"Tainted\":true,\"VolumeType\":\"csi\"}]" },
-        { "list/json-empty",
-          "list --json",
-          { { OBJECTS, "GetManagedObjects", "()", "(@a{oa{sa{sv}}} {},)" }, GET_UNRECORDED("[]") },
-          .json = "[]" },
-        { "list/other-types",
-          "list --no-legend",
-          { { OBJECTS, "GetManagedObjects", "()",
-              "({objectpath '" PVC1 "': {'org.selvol1.Volume': {'Id': <uint32 7>, 'Strategy': <[1, 2]>, 'Context': "
-              "<{'a': <1>}>, 'FSType': <(1, 'a')>, 'Holders': <''>}}},)" },
-            GET_UNRECORDED("[]") },
+        { "list/json-empty", "list --json",
+          CALLS({ OBJECTS, "GetManagedObjects", "()", "(@a{oa{sa{sv}}} {},)" }, GET_UNRECORDED("[]")), .json = "[]" },
+        { "list/other-types", "list --no-legend",
+          CALLS({ OBJECTS, "GetManagedObjects", "()",
+                  "({objectpath '" PVC1
+                  "': {'org.selvol1.Volume': {'Id': <uint32 7>, 'Strategy': <[1, 2]>, 'Context': "
+                  "<{'a': <1>}>, 'FSType': <(1, 'a')>, 'Holders': <''>}}},)" },
+                GET_UNRECORDED("[]")),
           .out = "7 1,2 - - 1,a - -\n" },
-        { "list/unrecorded",
-          "list",
-          { { OBJECTS, "GetManagedObjects", "()", "(@a{oa{sa{sv}}} {},)" },
-            GET_UNRECORDED("[('pvc-1', '/var/lib/kubelet/a')]") },
+        { "list/unrecorded", "list",
+          CALLS({ OBJECTS, "GetManagedObjects", "()", "(@a{oa{sa{sv}}} {},)" },
+                GET_UNRECORDED("[('pvc-1', '/var/lib/kubelet/a')]")),
           .out = "0 volumes listed.\n",
           .err = "selvolctl: Volume pvc-1 is mounted at /var/lib/kubelet/a, but not recorded, as the record was lost: unmount it with "
                  "\"selvolctl unmount /var/lib/kubelet/a\", or record it with \"selvolctl adopt pvc-1 "
                  "/var/lib/kubelet/a\"\n" },
 
-        { "show/text",
-          "show pvc-1",
-          { GET_PVC1, GET_PROPERTIES(VOLUME_PROPERTIES) },
+        { "show/text", "show pvc-1", CALLS(GET_PVC1, GET_PROPERTIES(VOLUME_PROPERTIES)),
           .out = "             ID: pvc-1\n         Source: /dev/vdb\n        FS type: ext4\n"
                  "         Driver: ebs.csi.aws.com\n    Volume type: csi\n    Access mode: ReadWriteOncePod\n"
                  "       Strategy: context-mount\n        Context: " CONTEXT "\n"
@@ -131,66 +123,48 @@ static const Case cases[] = {
                  "HOLDER TARGET             STATE   READ-ONLY ADOPTED FS-GROUP DISK-GROUP SINCE\n"
                  "pod-A  /var/lib/kubelet/a mounted no        no      2000     0          "
                  "2026-01-01 00:00:00 UTC\n" },
-        { "show/free",
-          "show pvc-1",
-          { GET_PVC1, GET_PROPERTIES(FREE_VOLUME) },
+        { "show/free", "show pvc-1", CALLS(GET_PVC1, GET_PROPERTIES(FREE_VOLUME)),
           .out = "             ID: pvc-0\n         Source: /dev/vdc\n        FS type: xfs\n    Volume type: csi\n"
                  "       Strategy: relabel\n    Label state: complete\nUnlabeled files: no\n        Holders: 0\n"
                  "Ownership state: unknown\n" },
-        { "show/target",
-          "show /var/lib/kubelet/a --no-legend",
-          { { MANAGER, "GetVolumeByTarget", "('/var/lib/kubelet/a',)", "(objectpath '" PVC1 "',)" },
-            GET_PROPERTIES("{'Id': <'pvc-1'>, 'Holders': <[{'Target': <'/a'>}, {'Holder': <'h'>}]>}") },
+        { "show/target", "show /var/lib/kubelet/a --no-legend",
+          CALLS(CALL("GetVolumeByTarget", "('/var/lib/kubelet/a',)", "(objectpath '" PVC1 "',)"),
+                GET_PROPERTIES("{'Id': <'pvc-1'>, 'Holders': <[{'Target': <'/a'>}, {'Holder': <'h'>}]>}")),
           .out = "     ID: pvc-1\nHolders: 2\n\n- /a -\nh -  -\n" },
-        { "show/target-unknown",
-          "show /a",
-          { { MANAGER, "GetVolumeByTarget", "('/a',)", NULL, "org.selvol1.Error.NoSuchVolume", "No." } },
-          .code = 1,
+        { "show/target-unknown", "show /a",
+          CALLS(FAIL("GetVolumeByTarget", "('/a',)", "org.selvol1.Error.NoSuchVolume", "No.")), .code = 1,
           .err = "selvolctl: /a: No.\n" },
-        { "show/groups-json",
-          "show pvc-1 --json",
-          { GET_PVC1,
-            GET_PROPERTIES(
-                    "{'Holders': <[{'Holder': <'pod-A'>, 'Target': <'/a'>, 'SinceUSec': <uint64 5>, 'FSGroup': "
-                    "<uint32 2000>, 'DiskGroup': <uint32 1000>}, {'Holder': <'pod-B'>, 'Target': <'/b'>, "
-                    "'ReadOnly': <true>}]>, 'DiskGroup': <uint32 1000>, 'OwnershipState': <'complete'>}") },
+        { "show/groups-json", "show pvc-1 --json",
+          CALLS(GET_PVC1,
+                GET_PROPERTIES(
+                        "{'Holders': <[{'Holder': <'pod-A'>, 'Target': <'/a'>, 'SinceUSec': <uint64 5>, 'FSGroup': "
+                        "<uint32 2000>, 'DiskGroup': <uint32 1000>}, {'Holder': <'pod-B'>, 'Target': <'/b'>, "
+                        "'ReadOnly': <true>}]>, 'DiskGroup': <uint32 1000>, 'OwnershipState': <'complete'>}")),
           .json = "[{\"DiskGroup\":1000,\"Holders\":[{\"DiskGroup\":1000,\"FSGroup\":2000,\"Holder\":\"pod-A\","
                   "\"SinceUSec\":5,\"Target\":\"/a\"},{\"Holder\":\"pod-B\",\"ReadOnly\":true,\"Target\":\"/b\"}],"
                   "\"OwnershipState\":\"complete\"}]" },
-        { "show/absent",
-          "show pvc-9",
-          { { MANAGER, "GetVolume", "('pvc-9',)", NULL, "org.selvol1.Error.NoSuchVolume",
-              "Volume pvc-9 is not known." } },
-          .code = 1,
-          .err = "selvolctl: Volume pvc-9 is not known. 'selvolctl list' shows all volumes.\n" },
-        { "show/one-absent",
-          "show pvc-9 pvc-1",
-          { { MANAGER, "GetVolume", "('pvc-9',)", NULL, "org.selvol1.Error.NoSuchVolume", "No." },
-            GET_PVC1,
-            GET_PROPERTIES("{'Id': <'pvc-1'>, 'Holders': <@aa{sv} []>}") },
-          .code = 1,
-          .out = "     ID: pvc-1\nHolders: 0\n",
-          .err = "selvolctl: pvc-9: No.\n" },
-        { "show/two-json",
-          "show pvc-9 pvc-1 --json",
-          { { MANAGER, "GetVolume", "('pvc-9',)", NULL, "org.selvol1.Error.NoSuchVolume", "No \033." },
-            GET_PVC1,
-            GET_PROPERTIES("{'Id': <'pvc-1'>}") },
+        { "show/absent", "show pvc-9",
+          CALLS(FAIL("GetVolume", "('pvc-9',)", "org.selvol1.Error.NoSuchVolume", "Volume pvc-9 is not known.")),
+          .code = 1, .err = "selvolctl: Volume pvc-9 is not known. 'selvolctl list' shows all volumes.\n" },
+        { "show/one-absent", "show pvc-9 pvc-1",
+          CALLS(FAIL("GetVolume", "('pvc-9',)", "org.selvol1.Error.NoSuchVolume", "No."), GET_PVC1,
+                GET_PROPERTIES("{'Id': <'pvc-1'>, 'Holders': <@aa{sv} []>}")),
+          .code = 1, .out = "     ID: pvc-1\nHolders: 0\n", .err = "selvolctl: pvc-9: No.\n" },
+        { "show/two-json", "show pvc-9 pvc-1 --json",
+          CALLS(FAIL("GetVolume", "('pvc-9',)", "org.selvol1.Error.NoSuchVolume", "No \033."), GET_PVC1,
+                GET_PROPERTIES("{'Id': <'pvc-1'>}")),
           .code = 1,
           .out = "{\"Subject\":\"pvc-9\",\"ErrorName\":\"NoSuchVolume\",\"ErrorMessage\":\"No \\u001B.\"}\n"
                  "[{\"Id\":\"pvc-1\"}]\n" },
-        { "list/error-json",
-          "list --json",
-          { { OBJECTS, "GetManagedObjects", "()", NULL, "org.freedesktop.DBus.Error.AccessDenied", "No." } },
+        { "list/error-json", "list --json",
+          CALLS({ OBJECTS, "GetManagedObjects", "()", NULL, "org.freedesktop.DBus.Error.AccessDenied", "No." }),
           .code = 4,
           .out = "{\"ErrorName\":\"org.freedesktop.DBus.Error.AccessDenied\",\"ErrorMessage\":\"No.\"}\n" },
-        { "show/terminal-escapes",
-          "show pvc-1 --no-legend",
-          { GET_PVC1, GET_PROPERTIES("{'Source': <'/dev/\\u001b[2J\\u0085é'>}") },
+        { "show/terminal-escapes", "show pvc-1 --no-legend",
+          CALLS(GET_PVC1, GET_PROPERTIES("{'Source': <'/dev/\\u001b[2J\\u0085é'>}")),
           .out = "Source: /dev/\\x1b[2J\\xc2\\x85é\n" },
-        { "show/terminal-escapes-json",
-          "show pvc-1 --json",
-          { GET_PVC1, GET_PROPERTIES("{'Source': <'\\u001b[2J\\u0085é'>}") },
+        { "show/terminal-escapes-json", "show pvc-1 --json",
+          CALLS(GET_PVC1, GET_PROPERTIES("{'Source': <'\\u001b[2J\\u0085é'>}")),
           .out = "[{\"Source\":\"\\u001B[2J\\u0085\\u00E9\"}]\n" },
 
         { "mount/all-options",
@@ -200,289 +174,224 @@ static const Case cases[] = {
           "u:r:t:s0 "
           "--user u --role r --type t --level s0:c10,c0 --policy OnVolumeMount --selinux-mount-supported=no "
           "--relabel-by none --wait=1h --timeout '1min 30s'",
-          { { MANAGER, "MountVolume",
-              "('pvc-1', '/dev/vdb', '/t', {'SELinuxLevel': <'s0:c10,c0'>, 'SELinuxContext': <'u:r:t:s0'>, "
-              "'SELinuxUser': <'u'>, 'SELinuxRole': <'r'>, 'SELinuxType': <'t'>, 'SELinuxRelabelPolicy': "
-              "<'OnVolumeMount'>, 'SELinuxMountSupported': <false>, 'RelabelBy': <'none'>, 'FSType': <'ext4'>, "
-              "'MountOptions': <['noatime', 'commit=5', 'context=\"u:r:t:s0:c1,c2\"', 'discard']>, 'ReadOnly': "
-              "<true>, 'Holder': <'pod-A'>, 'Driver': <'d'>, 'VolumeType': <'csi'>, 'AccessMode': "
-              "<'ReadWriteOnce'>, 'WaitUSec': <uint64 3600000000>, 'TimeoutUSec': <uint64 90000000>})",
-              MOUNTED } },
+          CALLS(CALL(
+                  "MountVolume",
+                  "('pvc-1', '/dev/vdb', '/t', {'SELinuxLevel': <'s0:c10,c0'>, 'SELinuxContext': <'u:r:t:s0'>, "
+                  "'SELinuxUser': <'u'>, 'SELinuxRole': <'r'>, 'SELinuxType': <'t'>, 'SELinuxRelabelPolicy': "
+                  "<'OnVolumeMount'>, 'SELinuxMountSupported': <false>, 'RelabelBy': <'none'>, 'FSType': <'ext4'>, "
+                  "'MountOptions': <['noatime', 'commit=5', 'context=\"u:r:t:s0:c1,c2\"', 'discard']>, 'ReadOnly': "
+                  "<true>, 'Holder': <'pod-A'>, 'Driver': <'d'>, 'VolumeType': <'csi'>, 'AccessMode': "
+                  "<'ReadWriteOnce'>, 'WaitUSec': <uint64 3600000000>, 'TimeoutUSec': <uint64 90000000>})",
+                  MOUNTED)),
           .out = "         Volume: pvc-1\n         Target: /t\n        Context: " CONTEXT
                  "\n   Runtime flag: none\n       Strategy: context-mount\n         Reason: context-mount\n"
                  "           Text: No file \\x1bis\n        FS type: ext4\n         Device: 254:16\n"
                  "       Mount ID: 84\n  Mount options: noatime,discard\n    Label state: unknown\n"
                  "Unlabeled files: yes\n" },
-        { "mount/level",
-          "mount pvc-1 /dev/vdb /t -q --level=s0:c1",
-          { { MANAGER, "MountVolume", "('pvc-1', '/dev/vdb', '/t', {'SELinuxLevel': <'s0:c1'>, " CONTEXT_MOUNT "})",
-              MOUNTED } } },
-        { "mount/context-of-tmpfs",
-          "mount pvc-1 none /t -q --context=u:r:t:s0 --fs-type=tmpfs",
-          { { MANAGER, "MountVolume",
-              "('pvc-1', 'none', '/t', {'SELinuxContext': <'u:r:t:s0'>, " CONTEXT_MOUNT ", 'FSType': <'tmpfs'>})",
-              MOUNTED } } },
-        { "plan/level",
-          "plan pvc-1 /srv/image /t -q --level=s0:c1",
-          { { MANAGER, "PlanVolume", "('pvc-1', '/srv/image', '/t', {'SELinuxLevel': <'s0:c1'>, " CONTEXT_MOUNT "})",
-              "({'Strategy': <'context-mount'>},)" } } },
-        { "mount/level-of-server",
-          "mount pvc-1 srv:/x /t -q --level=s0:c1 --fs-type=nfs",
-          { { MANAGER, "MountVolume", "('pvc-1', 'srv:/x', '/t', {'SELinuxLevel': <'s0:c1'>, 'FSType': <'nfs'>})",
-              MOUNTED } } },
-        { "mount/level-and-policy",
-          "mount pvc-1 /dev/vdb /t -q --level=s0:c1 --policy=Always",
-          { { MANAGER, "MountVolume",
-              "('pvc-1', '/dev/vdb', '/t', {'SELinuxLevel': <'s0:c1'>, 'SELinuxRelabelPolicy': <'Always'>})",
-              MOUNTED } } },
-        { "mount/level-and-driver",
-          "mount pvc-1 /dev/vdb /t -q --level=s0:c1 --driver=d",
-          { { MANAGER, "MountVolume", "('pvc-1', '/dev/vdb', '/t', {'SELinuxLevel': <'s0:c1'>, 'Driver': <'d'>})",
-              MOUNTED } } },
-        { "mount/wait",
-          "mount pvc-1 /dev/vdb /t -q --wait",
-          { { MANAGER, "MountVolume", "('pvc-1', '/dev/vdb', '/t', {'WaitUSec': <uint64 3600000000>})", MOUNTED } } },
-        { "mount/no-options",
-          "mount pvc-1 /dev/vdb /t -q",
-          { { MANAGER, "MountVolume", "('pvc-1', '/dev/vdb', '/t', " NO_OPTIONS ")", MOUNTED } } },
-        { "mount/json",
-          "--json mount pvc-1 /dev/vdb /t",
-          { { MANAGER, "MountVolume", "('pvc-1', '/dev/vdb', '/t', " NO_OPTIONS ")", MOUNTED } },
+        { "mount/level", "mount pvc-1 /dev/vdb /t -q --level=s0:c1",
+          CALLS(CALL("MountVolume", "('pvc-1', '/dev/vdb', '/t', {'SELinuxLevel': <'s0:c1'>, " CONTEXT_MOUNT "})",
+                     MOUNTED)) },
+        { "mount/context-of-tmpfs", "mount pvc-1 none /t -q --context=u:r:t:s0 --fs-type=tmpfs",
+          CALLS(CALL("MountVolume",
+                     "('pvc-1', 'none', '/t', {'SELinuxContext': <'u:r:t:s0'>, " CONTEXT_MOUNT
+                     ", 'FSType': <'tmpfs'>})",
+                     MOUNTED)) },
+        { "plan/level", "plan pvc-1 /srv/image /t -q --level=s0:c1",
+          CALLS(CALL("PlanVolume", "('pvc-1', '/srv/image', '/t', {'SELinuxLevel': <'s0:c1'>, " CONTEXT_MOUNT "})",
+                     "({'Strategy': <'context-mount'>},)")) },
+        { "mount/level-of-server", "mount pvc-1 srv:/x /t -q --level=s0:c1 --fs-type=nfs",
+          CALLS(CALL("MountVolume", "('pvc-1', 'srv:/x', '/t', {'SELinuxLevel': <'s0:c1'>, 'FSType': <'nfs'>})",
+                     MOUNTED)) },
+        { "mount/level-and-policy", "mount pvc-1 /dev/vdb /t -q --level=s0:c1 --policy=Always",
+          CALLS(CALL("MountVolume",
+                     "('pvc-1', '/dev/vdb', '/t', {'SELinuxLevel': <'s0:c1'>, 'SELinuxRelabelPolicy': <'Always'>})",
+                     MOUNTED)) },
+        { "mount/level-and-driver", "mount pvc-1 /dev/vdb /t -q --level=s0:c1 --driver=d",
+          CALLS(CALL("MountVolume", "('pvc-1', '/dev/vdb', '/t', {'SELinuxLevel': <'s0:c1'>, 'Driver': <'d'>})",
+                     MOUNTED)) },
+        { "mount/wait", "mount pvc-1 /dev/vdb /t -q --wait",
+          CALLS(CALL("MountVolume", "('pvc-1', '/dev/vdb', '/t', {'WaitUSec': <uint64 3600000000>})", MOUNTED)) },
+        { "mount/no-options", "mount pvc-1 /dev/vdb /t -q", CALLS(CALL("MountVolume", AT_T, MOUNTED)) },
+        { "mount/json", "--json mount pvc-1 /dev/vdb /t", CALLS(CALL("MountVolume", AT_T, MOUNTED)),
           .json = "{\"Context\":\"" CONTEXT
                   "\",\"Device\":\"254:16\",\"FSType\":\"ext4\",\"LabelState\":\"unknown\",\"MountID\":84,"
                   "\"MountOptions\":[\"noatime\",\"discard\"],\"Reason\":\"context-mount\",\"RuntimeFlag\":null,"
                   "\"Strategy\":\"context-mount\",\"Tainted\":true,\"Target\":\"/t\","
                   "\"Text\":\"No file \\u001bis\",\"Volume\":\"pvc-1\"}" },
-        { "mount/relabeled",
-          "mount pvc-1 /dev/vdb /t --relabel-by service --force --max-entries-per-second 500",
-          { { MANAGER, "MountVolume",
-              "('pvc-1', '/dev/vdb', '/t', {'RelabelBy': <'service'>, 'Force': <true>, "
-              "'MaxEntriesPerSecond': <uint64 500>})",
-              RELABELED } },
+        { "mount/relabeled", "mount pvc-1 /dev/vdb /t --relabel-by service --force --max-entries-per-second 500",
+          CALLS(CALL("MountVolume",
+                     "('pvc-1', '/dev/vdb', '/t', {'RelabelBy': <'service'>, 'Force': <true>, "
+                     "'MaxEntriesPerSecond': <uint64 500>})",
+                     RELABELED)),
           .out = "              Volume: pvc-1\n              Target: /t\n             Context: " CONTEXT
                  "\n        Runtime flag: none\n            Strategy: relabel\n         Label state: complete\n"
                  "             Relabel: walked\n      Relabel reason: tainted\n                 Job: 7\n"
                  "             Entries: 300\n     Entries changed: 250\n     Entries skipped: 0\n"
                  "Directories modified: 2\n           Submounts: m,n\\x07\n" },
-        { "mount/flag-json",
-          "mount pvc-1 /dev/vdb /t --json",
-          { { MANAGER, "MountVolume", "('pvc-1', '/dev/vdb', '/t', " NO_OPTIONS ")",
-              "('', 'Z', {'Shared': <true>, 'ReadOnly': <true>, 'Later': <{'a': <(1, 2.5, [byte 3])>}>})" } },
+        { "mount/flag-json", "mount pvc-1 /dev/vdb /t --json",
+          CALLS(CALL("MountVolume", AT_T,
+                     "('', 'Z', {'Shared': <true>, 'ReadOnly': <true>, 'Later': <{'a': <(1, 2.5, [byte 3])>}>})")),
           .json = "{\"Later\":{\"a\":[1,2.5,[3]]},\"ReadOnly\":true,\"RuntimeFlag\":\"Z\",\"Shared\":true,"
                   "\"Target\":\"/t\",\"Volume\":\"pvc-1\"}" },
         { "mount/fs-group-options",
           "mount pvc-1 /dev/vdb /t -q --fs-group=0 --fs-group-policy=File "
           "--fs-group-change-policy=OnRootMismatch --user-namespace",
-          { { MANAGER, "MountVolume",
-              "('pvc-1', '/dev/vdb', '/t', {'FSGroup': <uint32 0>, 'FSGroupPolicy': <'File'>, "
-              "'FSGroupChangePolicy': <'OnRootMismatch'>, 'UserNamespace': <true>})",
-              MOUNTED } } },
-        { "mount/mapped",
-          "mount pvc-1 /dev/vdb /t --fs-group 2000",
-          { { MANAGER, "MountVolume", "('pvc-1', '/dev/vdb', '/t', {'FSGroup': <uint32 2000>})", MAPPED } },
+          CALLS(CALL("MountVolume",
+                     "('pvc-1', '/dev/vdb', '/t', {'FSGroup': <uint32 0>, 'FSGroupPolicy': <'File'>, "
+                     "'FSGroupChangePolicy': <'OnRootMismatch'>, 'UserNamespace': <true>})",
+                     MOUNTED)) },
+        { "mount/mapped", "mount pvc-1 /dev/vdb /t --fs-group 2000",
+          CALLS(CALL("MountVolume", "('pvc-1', '/dev/vdb', '/t', {'FSGroup': <uint32 2000>})", MAPPED)),
           .out = "          Volume: pvc-1\n          Target: /t\n    Runtime flag: none\n"
                  "        Strategy: none\n       Ownership: mapped\nOwnership reason: other-group\n"
                  "        FS group: 2000\n      Disk group: 1000\n Ownership state: complete\n" },
-        { "mount/not-mapped",
-          "mount pvc-1 /dev/vdb /t --fs-group 4294967294",
-          { { MANAGER, "MountVolume", "('pvc-1', '/dev/vdb', '/t', {'FSGroup': <uint32 4294967294>})",
-              "('', '', {'Ownership': <'walked'>, 'OwnershipReason': <'no-idmap'>, 'OwnershipDetail': "
-              "<'a\\\\x0ab: EINVAL'>, 'FSGroup': <uint32 4294967294>, 'DiskGroup': <uint32 4294967294>, "
-              "'OwnershipState': <'complete'>, 'EntriesDone': <uint64 3>, 'EntriesChanged': <uint64 2>})" } },
+        { "mount/not-mapped", "mount pvc-1 /dev/vdb /t --fs-group 4294967294",
+          CALLS(CALL("MountVolume", "('pvc-1', '/dev/vdb', '/t', {'FSGroup': <uint32 4294967294>})",
+                     "('', '', {'Ownership': <'walked'>, 'OwnershipReason': <'no-idmap'>, 'OwnershipDetail': "
+                     "<'a\\\\x0ab: EINVAL'>, 'FSGroup': <uint32 4294967294>, 'DiskGroup': <uint32 4294967294>, "
+                     "'OwnershipState': <'complete'>, 'EntriesDone': <uint64 3>, 'EntriesChanged': <uint64 2>})")),
           .out = "          Volume: pvc-1\n          Target: /t\n    Runtime flag: none\n"
                  "       Ownership: walked\nOwnership reason: no-idmap\nOwnership detail: a\\x0ab: EINVAL\n"
                  "        FS group: 4294967294\n      Disk group: 4294967294\n Ownership state: complete\n"
                  "         Entries: 3\n Entries changed: 2\n" },
-        { "mount/group-conflict",
-          "mount pvc-1 /dev/vdb /t",
-          { { MANAGER, "MountVolume", "('pvc-1', '/dev/vdb', '/t', " NO_OPTIONS ")", NULL,
-              "org.selvol1.Error.GroupConflict", "pvc-1 is for another group at pod-B." } },
-          .code = 3,
-          .err = "selvolctl: pvc-1 is for another group at pod-B.\n" },
-        { "mount/conflict",
-          "mount pvc-1 /dev/vdb /t",
-          { { MANAGER, "MountVolume", "('pvc-1', '/dev/vdb', '/t', " NO_OPTIONS ")", NULL,
-              "org.selvol1.Error.ContextConflict", "pvc-1 is held by pod-B. Unmount it there first." } },
-          .code = 3,
-          .err = "selvolctl: pvc-1 is held by pod-B. Unmount it there first.\n" },
-        { "mount/access-denied",
-          "mount pvc-1 /dev/vdb /t",
-          { { MANAGER, "MountVolume", "('pvc-1', '/dev/vdb', '/t', " NO_OPTIONS ")", NULL,
-              "org.freedesktop.DBus.Error.AccessDenied", "Permission denied" } },
-          .code = 4,
+        { "mount/group-conflict", "mount pvc-1 /dev/vdb /t",
+          CALLS(FAIL("MountVolume", AT_T, "org.selvol1.Error.GroupConflict", "pvc-1 is for another group at pod-B.")),
+          .code = 3, .err = "selvolctl: pvc-1 is for another group at pod-B.\n" },
+        { "mount/conflict", "mount pvc-1 /dev/vdb /t",
+          CALLS(FAIL("MountVolume", AT_T, "org.selvol1.Error.ContextConflict",
+                     "pvc-1 is held by pod-B. Unmount it there first.")),
+          .code = 3, .err = "selvolctl: pvc-1 is held by pod-B. Unmount it there first.\n" },
+        { "mount/access-denied", "mount pvc-1 /dev/vdb /t",
+          CALLS(FAIL("MountVolume", AT_T, "org.freedesktop.DBus.Error.AccessDenied", "Permission denied")), .code = 4,
           .err = "selvolctl: pvc-1: Access denied: only root and members of the group selvol can call selvold. 'usermod -aG selvol USER' adds one, from the next login on.\n" },
-        { "mount/interactive-authorization",
-          "mount pvc-1 /dev/vdb /t --no-ask-password",
-          { { MANAGER, "MountVolume", "('pvc-1', '/dev/vdb', '/t', " NO_OPTIONS ")", NULL,
-              "org.freedesktop.DBus.Error.InteractiveAuthorizationRequired",
-              "Interactive authentication required." } },
+        { "mount/interactive-authorization", "mount pvc-1 /dev/vdb /t --no-ask-password",
+          CALLS(FAIL("MountVolume", AT_T, "org.freedesktop.DBus.Error.InteractiveAuthorizationRequired",
+                     "Interactive authentication required.")),
           .code = 4,
           .err = "selvolctl: pvc-1: Interactive authentication required. Call it as root or on a terminal, or add a rule for polkit, see selvold(8).\n" },
-        { "mount/failed",
-          "mount pvc-1 /dev/vdb /t",
-          { { MANAGER, "MountVolume", "('pvc-1', '/dev/vdb', '/t', " NO_OPTIONS ")", NULL,
-              "org.selvol1.Error.MountFailed", "wrong \033[31mfs\ntype" } },
-          .code = 1,
+        { "mount/failed", "mount pvc-1 /dev/vdb /t",
+          CALLS(FAIL("MountVolume", AT_T, "org.selvol1.Error.MountFailed", "wrong \033[31mfs\ntype")), .code = 1,
           .err = "selvolctl: pvc-1: wrong \\x1b[31mfs\\x0atype\n" },
 
-        { "plan/context-mount",
-          PLAN " --level s0:c10,c0 --selinux-mount-supported yes",
-          { { MANAGER, "PlanVolume",
-              "('pvc-1', '/dev/vdb', '/t', {'SELinuxLevel': <'s0:c10,c0'>, 'SELinuxMountSupported': <true>})",
-              "({'Strategy': <'context-mount'>, 'Reason': <'context-mount'>, 'Text': <'No file is touched.'>, "
-              "'Context': <'" CONTEXT "'>},)" } },
+        { "plan/context-mount", PLAN " --level s0:c10,c0 --selinux-mount-supported yes",
+          CALLS(CALL("PlanVolume",
+                     "('pvc-1', '/dev/vdb', '/t', {'SELinuxLevel': <'s0:c10,c0'>, 'SELinuxMountSupported': <true>})",
+                     "({'Strategy': <'context-mount'>, 'Reason': <'context-mount'>, 'Text': <'No file is touched.'>, "
+                     "'Context': <'" CONTEXT "'>},)")),
           .out = "  Volume: pvc-1\nStrategy: context-mount\n  Reason: context-mount\n    Text: No file is touched.\n"
                  " Context: " CONTEXT "\n" },
-        { "plan/relabel",
-          PLAN,
-          { { MANAGER, "PlanVolume", PLAN_ARGUMENTS,
-              "({'Strategy': <'relabel'>, 'RuntimeFlag': <'Z'>, 'EstimatedEntries': <uint64 300000>, "
-              "'EstimatedUSec': <uint64 2040000>},)" } },
+        { "plan/relabel", PLAN,
+          CALLS(CALL("PlanVolume", AT_T,
+                     "({'Strategy': <'relabel'>, 'RuntimeFlag': <'Z'>, 'EstimatedEntries': <uint64 300000>, "
+                     "'EstimatedUSec': <uint64 2040000>},)")),
           .out = "           Volume: pvc-1\n         Strategy: relabel\n     Runtime flag: Z\n"
                  "Estimated entries: 300000\n   Estimated time: 2.0s\n" },
         { "plan/files",
           PLAN " --relabel-by=service --level s0:c0,c10 --fs-group=1000 --fs-group-policy=File "
                "--fs-group-change-policy=Always --user-namespace",
-          { { MANAGER, "PlanVolume",
-              "('pvc-1', '/dev/vdb', '/t', {'SELinuxLevel': <'s0:c0,c10'>, 'RelabelBy': <'service'>, 'FSGroup': "
-              "<uint32 1000>, 'FSGroupPolicy': <'File'>, 'FSGroupChangePolicy': <'Always'>, 'UserNamespace': "
-              "<true>})",
-              "({'Strategy': <'relabel'>, 'Relabel': <'walk'>, 'RelabelReason': <'unknown'>, 'Ownership': <'walk'>, "
-              "'OwnershipReason': <'policy-always'>, 'FSGroup': <uint32 1000>},)" } },
+          CALLS(CALL(
+                  "PlanVolume",
+                  "('pvc-1', '/dev/vdb', '/t', {'SELinuxLevel': <'s0:c0,c10'>, 'RelabelBy': <'service'>, 'FSGroup': "
+                  "<uint32 1000>, 'FSGroupPolicy': <'File'>, 'FSGroupChangePolicy': <'Always'>, 'UserNamespace': "
+                  "<true>})",
+                  "({'Strategy': <'relabel'>, 'Relabel': <'walk'>, 'RelabelReason': <'unknown'>, 'Ownership': <'walk'>, "
+                  "'OwnershipReason': <'policy-always'>, 'FSGroup': <uint32 1000>},)")),
           .out = "          Volume: pvc-1\n        Strategy: relabel\n         Relabel: walk\n"
                  "  Relabel reason: unknown\n       Ownership: walk\nOwnership reason: policy-always\n"
                  "        FS group: 1000\n" },
-        { "plan/group-zero",
-          PLAN " --fs-group 0",
-          { { MANAGER, "PlanVolume", "('pvc-1', '/dev/vdb', '/t', {'FSGroup': <uint32 0>})",
-              "({'Ownership': <'map'>, 'FSGroup': <uint32 0>},)" } },
+        { "plan/group-zero", PLAN " --fs-group 0",
+          CALLS(CALL("PlanVolume", "('pvc-1', '/dev/vdb', '/t', {'FSGroup': <uint32 0>})",
+                     "({'Ownership': <'map'>, 'FSGroup': <uint32 0>},)")),
           .out = "   Volume: pvc-1\nOwnership: map\n FS group: 0\n" },
-        { "plan/json",
-          PLAN " --json",
-          { { MANAGER, "PlanVolume", PLAN_ARGUMENTS,
-              "({'Strategy': <'none'>, 'EstimatedEntries': <uint64 18446744073709551615>},)" } },
+        { "plan/json", PLAN " --json",
+          CALLS(CALL("PlanVolume", AT_T,
+                     "({'Strategy': <'none'>, 'EstimatedEntries': <uint64 18446744073709551615>},)")),
           .json = "{\"EstimatedEntries\":9223372036854775807,\"Strategy\":\"none\",\"Volume\":\"pvc-1\"}" },
-        { "plan/group-conflict",
-          PLAN,
-          { { MANAGER, "PlanVolume", PLAN_ARGUMENTS,
-              "({'Strategy': <'none'>, 'ErrorName': <'GroupConflict'>, 'ErrorMessage': <'It is for group 5.'>},)" } },
+        { "plan/group-conflict", PLAN,
+          CALLS(CALL(
+                  "PlanVolume", AT_T,
+                  "({'Strategy': <'none'>, 'ErrorName': <'GroupConflict'>, 'ErrorMessage': <'It is for group 5.'>},)")),
           .code = 3,
           .out = "  Volume: pvc-1\nStrategy: none\n   Error: GroupConflict\n Message: It is for group 5.\n" },
-        { "plan/conflict",
-          PLAN,
-          { { MANAGER, "PlanVolume", PLAN_ARGUMENTS, PLAN_REFUSED } },
-          .code = 3,
+        { "plan/conflict", PLAN, CALLS(CALL("PlanVolume", AT_T, PLAN_REFUSED)), .code = 3,
           .out = "   Volume: pvc-1\n Strategy: context-mount\n   Reason: context-mount\n  Context: " CONTEXT
                  "\nConflicts: 2\n    Error: ContextConflict\n  Message: pvc-1 is held by \\x1b.\n\n"
                  "VOLUME HOLDER TARGET             SINCE                   CONTEXT\n"
                  "pvc-1  pod-B  /var/lib/kubelet/b 2026-01-01 00:00:00 UTC u:r:t:s0:c7\n"
                  "-      -      /mnt               1970-01-01 00:00:05 UTC -\n" },
-        { "plan/conflict-json",
-          PLAN " --json",
-          { { MANAGER, "PlanVolume", PLAN_ARGUMENTS, PLAN_REFUSED } },
-          .code = 3,
+        { "plan/conflict-json", PLAN " --json", CALLS(CALL("PlanVolume", AT_T, PLAN_REFUSED)), .code = 3,
           .json = "{\"Conflicts\":[{\"Context\":\"u:r:t:s0:c7\",\"Holder\":\"pod-B\",\"SinceUSec\":1767225600000000,"
                   "\"Target\":\"/var/lib/kubelet/b\",\"Volume\":\"pvc-1\"},{\"SinceUSec\":5000000,"
                   "\"Target\":\"/mnt\"}],"
                   "\"Context\":\"" CONTEXT "\",\"ErrorMessage\":\"pvc-1 is held by \\\\x1b.\",\"ErrorName\":"
                   "\"ContextConflict\",\"Reason\":\"context-mount\",\"Strategy\":\"context-mount\",\"Volume\":"
                   "\"pvc-1\"}" },
-        { "plan/conflict-quiet", PLAN " -q", { { MANAGER, "PlanVolume", PLAN_ARGUMENTS, PLAN_REFUSED } }, .code = 3 },
-        { "plan/not-allowed",
-          PLAN " -q",
-          { { MANAGER, "PlanVolume", PLAN_ARGUMENTS, "({'ErrorName': <'PathNotAllowed'>},)" } },
+        { "plan/conflict-quiet", PLAN " -q", CALLS(CALL("PlanVolume", AT_T, PLAN_REFUSED)), .code = 3 },
+        { "plan/not-allowed", PLAN " -q", CALLS(CALL("PlanVolume", AT_T, "({'ErrorName': <'PathNotAllowed'>},)")),
           .code = 7 },
-        { "plan/not-possible",
-          PLAN " -q",
-          { { MANAGER, "PlanVolume", PLAN_ARGUMENTS, "({'ErrorName': <'Incompatible'>},)" } },
+        { "plan/not-possible", PLAN " -q", CALLS(CALL("PlanVolume", AT_T, "({'ErrorName': <'Incompatible'>},)")),
           .code = 7 },
-        { "plan/timed-out",
-          PLAN " -q",
-          { { MANAGER, "PlanVolume", PLAN_ARGUMENTS, NULL, "org.selvol1.Error.TimedOut", "Slow." } },
-          .code = 6,
-          .err = "selvolctl: pvc-1: Slow.\n" },
-        { "plan/other-error",
-          PLAN " -q",
-          { { MANAGER, "PlanVolume", PLAN_ARGUMENTS, NULL, "org.selvol1.Error.LevelRequired",
-              "Pass \"SELinuxLevel\"." } },
-          .code = 2,
+        { "plan/timed-out", PLAN " -q", CALLS(FAIL("PlanVolume", AT_T, "org.selvol1.Error.TimedOut", "Slow.")),
+          .code = 6, .err = "selvolctl: pvc-1: Slow.\n" },
+        { "plan/other-error", PLAN " -q",
+          CALLS(FAIL("PlanVolume", AT_T, "org.selvol1.Error.LevelRequired", "Pass \"SELinuxLevel\".")), .code = 2,
           .err = "selvolctl: pvc-1: Pass --level.\n" },
 
         { "adopt/fs-group-options",
           "adopt pvc-1 /t -q --fs-group=7 --fs-group-policy=None --fs-group-change-policy=Always "
           "--user-namespace",
-          { { MANAGER, "AdoptVolume",
-              "('pvc-1', '/t', {'FSGroup': <uint32 7>, 'FSGroupPolicy': <'None'>, 'FSGroupChangePolicy': "
-              "<'Always'>, 'UserNamespace': <true>})",
-              "('', '', @a{sv} {})" } } },
-        { "adopt/json",
-          "adopt pvc-1 /t --level s0:c1 --json",
-          { { MANAGER, "AdoptVolume", "('pvc-1', '/t', {'SELinuxLevel': <'s0:c1'>})", "('', 'Z', @a{sv} {})" } },
+          CALLS(CALL("AdoptVolume",
+                     "('pvc-1', '/t', {'FSGroup': <uint32 7>, 'FSGroupPolicy': <'None'>, 'FSGroupChangePolicy': "
+                     "<'Always'>, 'UserNamespace': <true>})",
+                     "('', '', @a{sv} {})")) },
+        { "adopt/json", "adopt pvc-1 /t --level s0:c1 --json",
+          CALLS(CALL("AdoptVolume", "('pvc-1', '/t', {'SELinuxLevel': <'s0:c1'>})", "('', 'Z', @a{sv} {})")),
           .json = "{\"RuntimeFlag\":\"Z\",\"Target\":\"/t\",\"Volume\":\"pvc-1\"}" },
-        { "unmount/done",
-          "unmount pvc-1 /t --timeout 500ms",
-          { { MANAGER, "UnmountVolume", "('pvc-1', '/t', {'TimeoutUSec': <uint64 500000>})",
-              "({'Unmounted': <true>},)" } },
+        { "unmount/done", "unmount pvc-1 /t --timeout 500ms",
+          CALLS(CALL("UnmountVolume", "('pvc-1', '/t', {'TimeoutUSec': <uint64 500000>})",
+                     "({'Unmounted': <true>},)")),
           .out = "   Volume: pvc-1\n   Target: /t\nUnmounted: yes\n" },
-        { "unmount/absent",
-          "unmount pvc-1 /t",
-          { { MANAGER, "UnmountVolume", "('pvc-1', '/t', " NO_OPTIONS ")", "({'Unmounted': <false>},)" } },
+        { "unmount/absent", "unmount pvc-1 /t",
+          CALLS(CALL("UnmountVolume", "('pvc-1', '/t', " NO_OPTIONS ")", "({'Unmounted': <false>},)")),
           .out = "   Volume: pvc-1\n   Target: /t\nUnmounted: no\n" },
-        { "unmount/target",
-          "unmount /t",
-          { { MANAGER, "UnmountVolume", "('', '/t', " NO_OPTIONS ")", "({'Unmounted': <true>},)" } },
+        { "unmount/target", "unmount /t",
+          CALLS(CALL("UnmountVolume", "('', '/t', " NO_OPTIONS ")", "({'Unmounted': <true>},)")),
           .out = "   Target: /t\nUnmounted: yes\n" },
-        { "unmount/target-quiet",
-          "unmount /t -q",
-          { { MANAGER, "UnmountVolume", "('', '/t', " NO_OPTIONS ")", "({'Unmounted': <true>},)" } } },
-        { "unmount/json",
-          "unmount pvc-1 /t --json",
-          { { MANAGER, "UnmountVolume", "('pvc-1', '/t', " NO_OPTIONS ")", "({'Unmounted': <true>},)" } },
+        { "unmount/target-quiet", "unmount /t -q",
+          CALLS(CALL("UnmountVolume", "('', '/t', " NO_OPTIONS ")", "({'Unmounted': <true>},)")) },
+        { "unmount/json", "unmount pvc-1 /t --json",
+          CALLS(CALL("UnmountVolume", "('pvc-1', '/t', " NO_OPTIONS ")", "({'Unmounted': <true>},)")),
           .json = "{\"Target\":\"/t\",\"Unmounted\":true,\"Volume\":\"pvc-1\"}" },
-        { "unmount/busy",
-          "unmount pvc-1 /t",
-          { { MANAGER, "UnmountVolume", "('pvc-1', '/t', " NO_OPTIONS ")", NULL, "org.selvol1.Error.Busy",
-              "In use." } },
-          .code = 3,
-          .err = "selvolctl: pvc-1: In use.\n" },
-        { "unmount/target-busy",
-          "unmount /t",
-          { { MANAGER, "UnmountVolume", "('', '/t', " NO_OPTIONS ")", NULL, "org.selvol1.Error.Busy", "In use." } },
-          .code = 3,
+        { "unmount/busy", "unmount pvc-1 /t",
+          CALLS(FAIL("UnmountVolume", "('pvc-1', '/t', " NO_OPTIONS ")", "org.selvol1.Error.Busy", "In use.")),
+          .code = 3, .err = "selvolctl: pvc-1: In use.\n" },
+        { "unmount/target-busy", "unmount /t",
+          CALLS(FAIL("UnmountVolume", "('', '/t', " NO_OPTIONS ")", "org.selvol1.Error.Busy", "In use.")), .code = 3,
           .err = "selvolctl: /t: In use.\n" },
 
-        { "verify/recorded",
-          "verify pvc-1",
-          { { MANAGER, "VerifyLabel", "('pvc-1', '', " NO_OPTIONS ")",
-              "(true, '" CONTEXT "', {'Expected': <'" CONTEXT "'>, 'Target': <'/t'>, 'Depth': <'root'>})" } },
+        { "verify/recorded", "verify pvc-1",
+          CALLS(CALL("VerifyLabel", "('pvc-1', '', " NO_OPTIONS ")",
+                     "(true, '" CONTEXT "', {'Expected': <'" CONTEXT "'>, 'Target': <'/t'>, 'Depth': <'root'>})")),
           .out = "  Volume: pvc-1\n Matches: yes\n  Actual: " CONTEXT "\nExpected: " CONTEXT
                  "\n  Target: /t\n   Depth: root\n" },
-        { "verify/mismatch",
-          "verify /t " CONTEXT " --depth root --timeout 2",
-          { { MANAGER, "VerifyLabel", "('/t', '" CONTEXT "', {'Depth': <'root'>, 'TimeoutUSec': <uint64 2000000>})",
-              "(false, 'u:r:t:s0', @a{sv} {})" } },
-          .code = 5,
-          .out = "   Path: /t\nMatches: no\n Actual: u:r:t:s0\n" },
-        { "verify/mismatch-json",
-          "verify pvc-1 --json --fs-group 9",
-          { { MANAGER, "VerifyLabel", "('pvc-1', '', {'FSGroup': <uint32 9>})",
-              "(false, '', {'FSGroup': <uint32 9>})" } },
-          .code = 5,
-          .json = "{\"FSGroup\":9,\"Matches\":false,\"Volume\":\"pvc-1\"}" },
+        { "verify/mismatch", "verify /t " CONTEXT " --depth root --timeout 2",
+          CALLS(CALL("VerifyLabel", "('/t', '" CONTEXT "', {'Depth': <'root'>, 'TimeoutUSec': <uint64 2000000>})",
+                     "(false, 'u:r:t:s0', @a{sv} {})")),
+          .code = 5, .out = "   Path: /t\nMatches: no\n Actual: u:r:t:s0\n" },
+        { "verify/mismatch-json", "verify pvc-1 --json --fs-group 9",
+          CALLS(CALL("VerifyLabel", "('pvc-1', '', {'FSGroup': <uint32 9>})",
+                     "(false, '', {'FSGroup': <uint32 9>})")),
+          .code = 5, .json = "{\"FSGroup\":9,\"Matches\":false,\"Volume\":\"pvc-1\"}" },
 
-        { "forget/two",
-          "forget pvc-1 pvc-2",
-          { { MANAGER, "ForgetVolume", "('pvc-1', " NO_OPTIONS ")", NULL, "org.selvol1.Error.Busy", "Held." },
-            { MANAGER, "ForgetVolume", "('pvc-2', " NO_OPTIONS ")", "()" } },
-          .code = 3,
-          .err = "selvolctl: pvc-1: Held.\n" },
-        { "metrics",
-          "metrics",
-          { { MANAGER, "GetMetrics", "()", "('# HELP x y\\nx 1\\n',)" } },
+        { "forget/two", "forget pvc-1 pvc-2",
+          CALLS(FAIL("ForgetVolume", "('pvc-1', " NO_OPTIONS ")", "org.selvol1.Error.Busy", "Held."),
+                CALL("ForgetVolume", "('pvc-2', " NO_OPTIONS ")", "()")),
+          .code = 3, .err = "selvolctl: pvc-1: Held.\n" },
+        { "metrics", "metrics", CALLS(CALL("GetMetrics", "()", "('# HELP x y\\nx 1\\n',)")),
           .out = "# HELP x y\nx 1\n" },
 };
 
-static void test_no_service(Fixture *f, gconstpointer data) {
+TEST_FIXTURE(test_no_service, "/ctl/no-service") {
         release_name(f);
         test_case(
                 f,
@@ -494,5 +403,4 @@ static void test_no_service(Fixture *f, gconstpointer data) {
 
 void add_tests(void) {
         add_ctl_rows("/ctl", cases, test_case);
-        g_test_add("/ctl/no-service", Fixture, NULL, fixture_set_up, test_no_service, fixture_tear_down);
 }

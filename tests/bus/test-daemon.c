@@ -7,7 +7,7 @@
 
 #define POD_A "{'SELinuxLevel': <'s0:c10,c0'>, 'Holder': <'pod-a'>, " OVM "}"
 
-static void test_long_strings(Fixture *f, gconstpointer data) {
+TEST_FIXTURE(test_long_strings, "/daemon/long-strings") {
         g_autofree char *filler = g_strnfill(4096, 'a'), *target = g_strdup_printf("/var/lib/kubelet/%s", filler),
                         *level = g_strdup_printf("{'SELinuxLevel': <'s0:%s'>}", filler),
                         *holder = g_strdup_printf("{'Holder': <'%s'>}", filler),
@@ -21,7 +21,7 @@ static void test_long_strings(Fixture *f, gconstpointer data) {
 }
 
 /* selvold asks the bus for the uid of each caller, and does not remember the uids of so many. */
-static void test_many_callers(Fixture *f, gconstpointer data) {
+TEST_FIXTURE(test_many_callers, "/daemon/many-callers") {
         enum { MANY = 100 };
         GDBusConnection *callers[MANY];
 
@@ -43,7 +43,7 @@ static void test_many_callers(Fixture *f, gconstpointer data) {
 }
 
 /* Prometheus' own tool accepts the text. */
-static void test_promtool(Fixture *f, gconstpointer data) {
+TEST_FIXTURE(test_promtool, "/daemon/promtool") {
         g_autofree char *promtool = g_find_program_in_path("promtool");
         g_autoptr(GVariant) metrics = NULL;
         g_autoptr(GSubprocess) check = NULL;
@@ -70,7 +70,7 @@ static void test_promtool(Fixture *f, gconstpointer data) {
 }
 
 /* Only so many calls may wait for one job. */
-static void test_join_limit(Fixture *f, gconstpointer data) {
+TEST_FIXTURE(test_join_limit, "/daemon/join/limit") {
         GAsyncResult *calls[WAITERS_MAX + 16];
 
         for (size_t i = 0; i < G_N_ELEMENTS(calls); i++)
@@ -80,7 +80,7 @@ static void test_join_limit(Fixture *f, gconstpointer data) {
 }
 
 /* A volume has the most holders that it can have. */
-static void test_holders_limit(Fixture *f, gconstpointer data) {
+TEST_FIXTURE(test_holders_limit, "/daemon/holders/limit") {
         for (size_t i = 0; i < HOLDERS_MAX; i++) {
                 g_autofree char *target = g_strdup_printf("/var/lib/kubelet/pods/%zu/volumes/v", i);
 
@@ -88,14 +88,4 @@ static void test_holders_limit(Fixture *f, gconstpointer data) {
         }
         expect_error(f, start_mount(f, "v", "/dev/vdb", "/var/lib/kubelet/pods/more/volumes/v", POD_A),
                      "LimitReached", "can't have more: unmount one");
-}
-
-void add_tests(void) {
-#define ADD(name, data, function) \
-        g_test_add("/daemon/" name, Fixture, data, fixture_set_up, function, fixture_tear_down)
-        ADD("long-strings", NULL, test_long_strings);
-        ADD("join/limit", NULL, test_join_limit);
-        ADD("holders/limit", NULL, test_holders_limit);
-        ADD("many-callers", NULL, test_many_callers);
-        ADD("promtool", NULL, test_promtool);
 }

@@ -16,27 +16,20 @@
 
 /* An exchange with neither a reply nor an error gets no answer. */
 static const Case cases[] = {
-        { "csi/success", CSI, { UNMOUNT(DB, "(@a{sv} {},)", NULL, NULL) }, .out = "" },
-        { "csi/refused",
-          CSI,
-          { UNMOUNT(DB, NULL, "org.selvol1.Error.Busy", "Files are open.") },
+        { "csi/success", CSI, CALLS(UNMOUNT(DB, "(@a{sv} {},)", NULL, NULL)), .out = "" },
+        { "csi/refused", CSI, CALLS(UNMOUNT(DB, NULL, "org.selvol1.Error.Busy", "Files are open.")),
           .out = "ABORTED\nFiles are open.\n" },
-        { "csi/no-answer",
-          CSI,
-          { UNMOUNT(DB, NULL, NULL, NULL) },
+        { "csi/no-answer", CSI, CALLS(UNMOUNT(DB, NULL, NULL, NULL)),
           .out = "DEADLINE_EXCEEDED\nConnection timed out\n" },
         { "csi/wrong-arguments",
           SCRIPT("csi-node.bash",
                  "node_publish_volume db /dev/vdb /t false staff || { grpc_status; echo \"${selvol_message%% *}\"; }"),
           .out = "INVALID_ARGUMENT\nFailed\n" },
-        { "flex/no-answer",
-          FLEX,
-          { UNMOUNT("", NULL, NULL, NULL) },
-          .code = 1,
+        { "flex/no-answer", FLEX, CALLS(UNMOUNT("", NULL, NULL, NULL)), .code = 1,
           .out = "{\"status\":\"Failure\",\"message\":\"Connection timed out\"}\n" },
 };
 
-static void test_script(Fixture *f, gconstpointer data) {
+TEST_FIXTURE_ROWS(test_script, "/examples", cases) {
         const Case *c = data;
         const Exchange *x = &c->exchanges[0];
         g_autoptr(GString) command = g_string_new(c->command);
@@ -61,8 +54,4 @@ static void test_script(Fixture *f, gconstpointer data) {
         g_assert_cmpint(g_subprocess_get_exit_status(child), ==, c->code);
         if (x->method && !x->reply && !x->error)
                 g_dbus_method_invocation_return_dbus_error(g_steal_pointer(&call), "org.selvol1.Error.Busy", "Late.");
-}
-
-void add_tests(void) {
-        add_ctl_rows("/examples", cases, test_script);
 }

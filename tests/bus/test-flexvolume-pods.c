@@ -41,7 +41,7 @@ static void expect(const char *word, const char *directory, const char *options,
                 g_error("%s %s: '%s' is not in '%s'", word, directory, text, out);
 }
 
-static void test_two_pods(void) {
+TEST(test_two_pods, "/flexvolume-pods/two") {
         Fixture fixture = { 0 }, *f = &fixture;
 
         fixture_start(f, CALLER_ROOT, TRUE);
@@ -61,7 +61,7 @@ static void test_two_pods(void) {
 }
 
 /* The driver refuses options with which neither kubelet nor selvold would relabel. */
-static void test_nobody_relabels(void) {
+TEST(test_nobody_relabels, "/flexvolume-pods/nobody-relabels") {
         static const char *const options[] = {
                 POD("web", ""),
                 POD("web", ",\"policy\":\"Always\""),
@@ -82,6 +82,4 @@ static void test_nobody_relabels(void) {
 
 void add_tests(void) {
         g_test_set_nonfatal_assertions();
-        g_test_add_func("/flexvolume-pods/two", test_two_pods);
-        g_test_add_func("/flexvolume-pods/nobody-relabels", test_nobody_relabels);
 }

@@ -17,14 +17,12 @@
 #define SERVICE   "'RelabelBy': <'service'>"
 #define HOLDER    ", 'Holder': <'default/web'>"
 #define TYPE      ", 'VolumeType': <'flexVolume'>"
-#define CALL(volume, source, options, reply) \
+#define MOUNTS(volume, source, options, reply) \
         { MANAGER, "MountVolume", "('" volume "', '" source "', '" T "', {" options "})", reply }
 #define MOUNTED "('" CONTEXT "', '', @a{sv} {})"
-#define DEFAULT CALL("pvc-1", "/dev/vdb", POLICY SUPPORTED SERVICE HOLDER TYPE, MOUNTED)
+#define DEFAULT MOUNTS("pvc-1", "/dev/vdb", POLICY SUPPORTED SERVICE HOLDER TYPE, MOUNTED)
 #define UNMOUNT \
         { MANAGER, "UnmountVolume", "('', '" T "', " NO_OPTIONS ")", "(@a{sv} {},)" }
-#define REFUSES(method, arguments, error, message) \
-        { MANAGER, method, arguments, NULL, error, message }
 
 #define SUCCESS          "{\"status\":\"Success\"}\n"
 #define FAILURE(message) "{\"status\":\"Failure\",\"message\":\"" message "\"}\n"
@@ -62,43 +60,41 @@ static const Case cases[] = {
         { "json/noncharacter", MOUNT("\"device\":\"/dev/\\uffff\""), .code = 1,
           .out = FAILURE("Option 'device' has a noncharacter of Unicode, which D-Bus does not take.") },
 
-        { "mount/no-level", MOUNT(POD ",\"device\":\"/dev/vdb\""), { DEFAULT }, .out = SUCCESS },
-        { "mount/level",
-          MOUNT(POD ",\"device\":\"/dev/vdb\",\"level\":\"s0:c10,c20\""),
-          { CALL("pvc-1", "/dev/vdb", "'SELinuxLevel': <'s0:c10,c20'>, " POLICY SUPPORTED SERVICE HOLDER TYPE,
-                 MOUNTED) },
+        { "mount/no-level", MOUNT(POD ",\"device\":\"/dev/vdb\""), CALLS(DEFAULT), .out = SUCCESS },
+        { "mount/level", MOUNT(POD ",\"device\":\"/dev/vdb\",\"level\":\"s0:c10,c20\""),
+          CALLS(MOUNTS("pvc-1", "/dev/vdb", "'SELinuxLevel': <'s0:c10,c20'>, " POLICY SUPPORTED SERVICE HOLDER TYPE,
+                       MOUNTED)),
           .out = SUCCESS },
-        { "mount/source", MOUNT(POD ",\"source\":\"/dev/vdb\""), { DEFAULT }, .out = SUCCESS },
-        { "mount/volume",
-          MOUNT(POD ",\"device\":\"/dev/vdb\",\"volume\":\"disk/7\""),
-          { CALL("disk/7", "/dev/vdb", POLICY SUPPORTED SERVICE HOLDER TYPE, MOUNTED) },
-          .out = SUCCESS },
+        { "mount/source", MOUNT(POD ",\"source\":\"/dev/vdb\""), CALLS(DEFAULT), .out = SUCCESS },
+        { "mount/volume", MOUNT(POD ",\"device\":\"/dev/vdb\",\"volume\":\"disk/7\""),
+          CALLS(MOUNTS("disk/7", "/dev/vdb", POLICY SUPPORTED SERVICE HOLDER TYPE, MOUNTED)), .out = SUCCESS },
         { "mount/kubelet-keys",
           MOUNT("\"kubernetes.io/fsType\":\"xfs\",\"kubernetes.io/mounterArgs.FsGroup\":\"1000\",\"kubernetes.io/readwrite\":\"ro\","
                 "\"kubernetes.io/pvOrVolumeName\":\"pvc-1\",\"device\":\"/dev/vdb\""),
-          { CALL("pvc-1", "/dev/vdb",
-                 POLICY SUPPORTED SERVICE ", 'FSType': <'xfs'>, 'ReadOnly': <true>" TYPE ", 'FSGroup': <uint32 1000>",
-                 MOUNTED) },
+          CALLS(MOUNTS("pvc-1", "/dev/vdb",
+                       POLICY SUPPORTED SERVICE ", 'FSType': <'xfs'>, 'ReadOnly': <true>" TYPE
+                                                ", 'FSGroup': <uint32 1000>",
+                       MOUNTED)),
           .out = SUCCESS },
         { "mount/no-namespace",
           MOUNT("\"kubernetes.io/pod.name\":\"web\",\"kubernetes.io/pvOrVolumeName\":\"pvc-1\",\"device\":\"/dev/vdb\""),
-          { CALL("pvc-1", "/dev/vdb", POLICY SUPPORTED SERVICE ", 'Holder': <'web'>" TYPE, MOUNTED) },
+          CALLS(MOUNTS("pvc-1", "/dev/vdb", POLICY SUPPORTED SERVICE ", 'Holder': <'web'>" TYPE, MOUNTED)),
           .out = SUCCESS },
         { "mount/secret",
           MOUNT(POD
                 ",\"device\":\"/dev/vdb\",\"kubernetes.io/secret/key\":\"c2VjcmV0\",\"kubernetes.io/later\":\"x\""),
-          { DEFAULT },
-          .out = SUCCESS },
+          CALLS(DEFAULT), .out = SUCCESS },
         { "mount/all",
           MOUNT(POD
                 ",\"device\":\"server:/a\",\"options\":\"noatime,nodiratime\",\"policy\":\"Recursive\",\"relabel-by\":\"none\","
                 "\"selinux-mount-supported\":\"no\",\"read-only\":\"yes\",\"holder\":\"me\",\"volume-type\":\"nfs\",\"wait\":\"1min\","
                 "\"fs-group\":\"7\",\"fs-group-policy\":\"File\",\"fs-group-change-policy\":\"OnRootMismatch\",\"fs-type\":\"nfs4\""),
-          { CALL("pvc-1", "server:/a",
-                 "'SELinuxRelabelPolicy': <'Recursive'>, 'SELinuxMountSupported': <false>, 'RelabelBy': <'none'>, 'FSType': <'nfs4'>, "
-                 "'MountOptions': <['noatime', 'nodiratime']>, 'ReadOnly': <true>, 'Holder': <'me'>, 'VolumeType': <'nfs'>, "
-                 "'FSGroup': <uint32 7>, 'FSGroupPolicy': <'File'>, 'FSGroupChangePolicy': <'OnRootMismatch'>, 'WaitUSec': <uint64 60000000>",
-                 MOUNTED) },
+          CALLS(MOUNTS(
+                  "pvc-1", "server:/a",
+                  "'SELinuxRelabelPolicy': <'Recursive'>, 'SELinuxMountSupported': <false>, 'RelabelBy': <'none'>, 'FSType': <'nfs4'>, "
+                  "'MountOptions': <['noatime', 'nodiratime']>, 'ReadOnly': <true>, 'Holder': <'me'>, 'VolumeType': <'nfs'>, "
+                  "'FSGroup': <uint32 7>, 'FSGroupPolicy': <'File'>, 'FSGroupChangePolicy': <'OnRootMismatch'>, 'WaitUSec': <uint64 60000000>",
+                  MOUNTED)),
           .out = SUCCESS },
 
         { "options/no-device", MOUNT(POD), .code = 1,
@@ -116,49 +112,39 @@ static const Case cases[] = {
           .out = FAILURE(
                   "Option kubernetes.io/mounterArgs.FsGroup: '-1' must be the number of a group, at most 4294967294.") },
 
-        { "refused/conflict",
-          MOUNT(POD ",\"device\":\"/dev/vdb\""),
-          { REFUSES("MountVolume", "('pvc-1', '/dev/vdb', '" T "', {" POLICY SUPPORTED SERVICE HOLDER TYPE "})",
-                    "org.selvol1.Error.ContextConflict", "It is held by default/db: pass \"WaitUSec\" to wait.") },
-          .code = 1,
-          .out = FAILURE("It is held by default/db: pass wait to wait.") },
-        { "refused/no-service",
-          "unmount " T,
-          { REFUSES("UnmountVolume", "('', '" T "', " NO_OPTIONS ")", "org.freedesktop.DBus.Error.ServiceUnknown",
-                    "No.") },
-          .code = 1,
-          .out = FAILURE("selvold is not running (No.). See 'systemctl status selvold'.") },
-        { "refused/runtime",
-          MOUNT(POD ",\"device\":\"/dev/vdb\",\"relabel-by\":\"runtime\""),
-          { CALL("pvc-1", "/dev/vdb", POLICY SUPPORTED "'RelabelBy': <'runtime'>" HOLDER TYPE,
-                 "('', 'Z', @a{sv} {})"),
-            UNMOUNT },
+        { "refused/conflict", MOUNT(POD ",\"device\":\"/dev/vdb\""),
+          CALLS(FAIL("MountVolume", "('pvc-1', '/dev/vdb', '" T "', {" POLICY SUPPORTED SERVICE HOLDER TYPE "})",
+                     "org.selvol1.Error.ContextConflict", "It is held by default/db: pass \"WaitUSec\" to wait.")),
+          .code = 1, .out = FAILURE("It is held by default/db: pass wait to wait.") },
+        { "refused/no-service", "unmount " T,
+          CALLS(FAIL("UnmountVolume", "('', '" T "', " NO_OPTIONS ")", "org.freedesktop.DBus.Error.ServiceUnknown",
+                     "No.")),
+          .code = 1, .out = FAILURE("selvold is not running (No.). See 'systemctl status selvold'.") },
+        { "refused/runtime", MOUNT(POD ",\"device\":\"/dev/vdb\",\"relabel-by\":\"runtime\""),
+          CALLS(MOUNTS("pvc-1", "/dev/vdb", POLICY SUPPORTED "'RelabelBy': <'runtime'>" HOLDER TYPE,
+                       "('', 'Z', @a{sv} {})"),
+                UNMOUNT),
           .code = 1,
           .out = FAILURE(
                   "Nobody would label the files for the container: kubelet leaves that to selvold, and selvold to the container runtime. "
                   "Pass level, with relabel-by=service, or relabel-by=none if the container relies on no labels.") },
-        { "refused/runtime-and-busy",
-          MOUNT(POD ",\"device\":\"/dev/vdb\""),
-          { CALL("pvc-1", "/dev/vdb", POLICY SUPPORTED SERVICE HOLDER TYPE, "('', 'Z', @a{sv} {})"),
-            REFUSES("UnmountVolume", "('', '" T "', " NO_OPTIONS ")", "org.selvol1.Error.Busy", "Files are open.") },
-          .code = 1,
-          .out = FAILURE("Files are open.") },
-        { "refused/text-for-terminals",
-          "unmount " T,
-          { REFUSES("UnmountVolume", "('', '" T "', " NO_OPTIONS ")", "org.selvol1.Error.Busy", "a\"\n\033.") },
-          .code = 1,
-          .out = FAILURE("a\\\"\\n\\u001B.") },
+        { "refused/runtime-and-busy", MOUNT(POD ",\"device\":\"/dev/vdb\""),
+          CALLS(MOUNTS("pvc-1", "/dev/vdb", POLICY SUPPORTED SERVICE HOLDER TYPE, "('', 'Z', @a{sv} {})"),
+                FAIL("UnmountVolume", "('', '" T "', " NO_OPTIONS ")", "org.selvol1.Error.Busy", "Files are open.")),
+          .code = 1, .out = FAILURE("Files are open.") },
+        { "refused/text-for-terminals", "unmount " T,
+          CALLS(FAIL("UnmountVolume", "('', '" T "', " NO_OPTIONS ")", "org.selvol1.Error.Busy", "a\"\n\033.")),
+          .code = 1, .out = FAILURE("a\\\"\\n\\u001B.") },
 
-        { "unmount", "unmount " T, { UNMOUNT }, .out = SUCCESS },
-        { "unmount/outside",
-          "unmount " T,
-          { REFUSES("UnmountVolume", "('', '" T "', " NO_OPTIONS ")", "org.selvol1.Error.PathNotAllowed",
-                    "It is not beneath an allowed directory.") },
+        { "unmount", "unmount " T, CALLS(UNMOUNT), .out = SUCCESS },
+        { "unmount/outside", "unmount " T,
+          CALLS(FAIL("UnmountVolume", "('', '" T "', " NO_OPTIONS ")", "org.selvol1.Error.PathNotAllowed",
+                     "It is not beneath an allowed directory.")),
           .out = SUCCESS },
         { "unmount/no-utf-8", "unmount /\377", .code = 1, .out = FAILURE("Invalid argument") },
 };
 
-static void test_no_bus(Fixture *f, gconstpointer data) {
+TEST_FIXTURE(test_no_bus, "/flexvolume/no-bus") {
         g_autofree char *driver = g_strdup(g_getenv("SELVOLCTL")),
                         *elsewhere = g_strdup_printf("env DBUS_SYSTEM_BUS_ADDRESS=unix:path=/nonexistent %s", driver);
 
@@ -171,5 +157,4 @@ static void test_no_bus(Fixture *f, gconstpointer data) {
 
 void add_tests(void) {
         add_ctl_rows("/flexvolume", cases, test_case);
-        g_test_add("/flexvolume/no-bus", Fixture, NULL, fixture_set_up, test_no_bus, fixture_tear_down);
 }

@@ -72,7 +72,7 @@ static void assert_rate(GVariant *job, gint64 start, guint64 started) {
 }
 
 /* Calls join a job. Signals tell all clients, and not too often. */
-static void test_slow(Fixture *f, gconstpointer data) {
+TEST_FIXTURE(test_slow, "/job/slow") {
         g_autofree char *job = NULL, *joined = NULL;
         g_autoptr(GVariant) details = NULL, all = NULL;
         Seen seen = { 0 };
@@ -114,7 +114,7 @@ static void test_slow(Fixture *f, gconstpointer data) {
 }
 
 /* selvold keeps only so many results. */
-static void test_expiry(Fixture *f, gconstpointer data) {
+TEST_FIXTURE(test_expiry, "/job/expiry") {
         g_autofree char *first = NULL, *second = NULL;
         g_autoptr(GVariant) details = NULL, reply = NULL;
         Seen seen = { 0 };
@@ -139,7 +139,7 @@ static void test_expiry(Fixture *f, gconstpointer data) {
         g_free(seen.result);
 }
 
-static void test_wait_limit(Fixture *f, gconstpointer data) {
+TEST_FIXTURE(test_wait_limit, "/job/wait-limit") {
         g_autofree char *job = NULL;
         GAsyncResult *calls[WAITERS_MAX + 16];
         g_autoptr(GVariant) canceled = NULL;
@@ -151,11 +151,4 @@ static void test_wait_limit(Fixture *f, gconstpointer data) {
         /* A caller that can't wait can still cancel the job. */
         canceled = expect_reply(f, call_start_at(f, job, JOB, "Cancel", NULL));
         g_assert_cmpuint(count_refused(f, calls, G_N_ELEMENTS(calls), "wait for this", NULL), ==, 16);
-}
-
-void add_tests(void) {
-#define ADD(name, data, function) g_test_add("/job/" name, Fixture, data, fixture_set_up, function, fixture_tear_down)
-        ADD("slow", NULL, test_slow);
-        ADD("expiry", NULL, test_expiry);
-        ADD("wait-limit", NULL, test_wait_limit);
 }

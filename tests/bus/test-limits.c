@@ -66,7 +66,7 @@ static void test_source(Fixture *f, gconstpointer data) {
 }
 
 /* The volumes have only their caller in common. */
-static void test_caller(Fixture *f, gconstpointer data) {
+TEST_FIXTURE(test_caller, "/limits/caller") {
         Fixture other = other_caller(f);
 
         for (guint i = 0; i < JOBS_MAX + 6; i++)
@@ -79,7 +79,7 @@ static void test_caller(Fixture *f, gconstpointer data) {
 }
 
 /* Mounts have taken all places, and there are still places for unmounts. */
-static void test_unmount(Fixture *f, gconstpointer data) {
+TEST_FIXTURE(test_unmount, "/limits/unmount") {
         Fixture crowd[CROWD];
 
         assert_mounts_at_once(f, "v", "/dev/vdb");
@@ -93,7 +93,7 @@ static void test_unmount(Fixture *f, gconstpointer data) {
 }
 
 /* All calls wait for one volume, which hangs. */
-static void test_waiting(Fixture *f, gconstpointer data) {
+TEST_FIXTURE(test_waiting, "/limits/waiting") {
         Fixture other = other_caller(f);
 
         assert_mounts_at_once(f, "v", "/dev/vdb");
@@ -110,7 +110,7 @@ static void test_waiting(Fixture *f, gconstpointer data) {
 }
 
 /* polkit does not answer. */
-static void test_questions(Fixture *f, gconstpointer data) {
+TEST_SET_UP(test_questions, "/limits/questions", fixture_set_up_other) {
         enum { MAX = 32 };
         GAsyncResult *calls[MAX];
 
@@ -126,7 +126,7 @@ static void test_questions(Fixture *f, gconstpointer data) {
 }
 
 /* The calls of one user that wait for a job leave room to others, and the user can still cancel the job. */
-static void test_followers(Fixture *f, gconstpointer data) {
+TEST_SET_UP(test_followers, "/limits/followers", fixture_set_up_other) {
         enum { TOO_MANY = 8 };
         g_autoptr(GVariant) mounted = NULL, started = NULL, canceled = NULL;
         GAsyncResult *calls[WAITERS_OF_USER_MAX + TOO_MANY];
@@ -149,7 +149,7 @@ static void await_bus(Fixture *f) {
 }
 
 /* Many connections give a user no more places than one. */
-static void test_put_off(Fixture *f, gconstpointer data) {
+TEST_SET_UP(test_put_off, "/limits/put-off", set_up_refused) {
         enum { CONNECTIONS = 4, CALLS = 6, PLACES = 8 };
         Fixture callers[CONNECTIONS];
         GAsyncResult *calls[CONNECTIONS][CALLS];
@@ -208,7 +208,7 @@ static guint64 peak_kib(GPid pid) {
 
 /* Others send large calls while selvold asks the bus about the sender of another call. It does not read them
  * meanwhile. */
-static void test_large_at_once(Fixture *f, gconstpointer data) {
+TEST_SET_UP(test_large_at_once, "/limits/large/at-once", set_up_measured) {
         enum { SIZE = 8 * 1024 * 1024, CALLS = 10, GROWTH_KIB_MAX = 48 * 1024 };
         Fixture unknown = other_caller(f);
         GAsyncResult *large[CALLS], *probe;
@@ -271,7 +271,7 @@ static guint flood_end(Flood *flood, Fixture *f) {
 }
 
 /* A caller of many calls does not hold up a caller of one. */
-static void test_flood(Fixture *f, gconstpointer data) {
+TEST_FIXTURE(test_flood, "/limits/flood/calls") {
         Flood flood;
 
         flood_start(&flood, f, "org.freedesktop.DBus.Properties", "Get", "('org.selvol1.Manager', 'SELinuxMode')");
@@ -280,7 +280,7 @@ static void test_flood(Fixture *f, gconstpointer data) {
 }
 
 /* selvold refuses most of these calls, as the answers would be large. */
-static void test_flood_objects(Fixture *f, gconstpointer data) {
+TEST_FIXTURE(test_flood_objects, "/limits/flood/objects") {
         Flood flood;
 
         flood_start(&flood, f, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects", "()");
@@ -307,17 +307,8 @@ void add_tests(void) {
         g_test_add("/limits/" name, Fixture, data, fixture_set_up, function, fixture_tear_down)
         ADD("source/server", "server.example:/hang-observe", test_source);
         ADD("source/images", "/var/lib/selvol-images/fuse/hang-observe", test_source);
-        ADD("caller", NULL, test_caller);
-        ADD("unmount", NULL, test_unmount);
-        ADD("waiting", NULL, test_waiting);
         ADD("array/long", GUINT_TO_POINTER(65), test_long_array);
         ADD("array/very-long", GUINT_TO_POINTER(500000), test_long_array);
-        ADD("flood/calls", NULL, test_flood);
-        ADD("flood/objects", NULL, test_flood_objects);
-        g_test_add("/limits/followers", Fixture, NULL, fixture_set_up_other, test_followers, fixture_tear_down);
-        g_test_add("/limits/questions", Fixture, NULL, fixture_set_up_other, test_questions, fixture_tear_down);
         g_test_add("/limits/large/other", Fixture, NULL, fixture_set_up_other, test_large, fixture_tear_down);
-        g_test_add("/limits/put-off", Fixture, NULL, set_up_refused, test_put_off, fixture_tear_down);
         ADD("large/root", NULL, test_large);
-        g_test_add("/limits/large/at-once", Fixture, NULL, set_up_measured, test_large_at_once, fixture_tear_down);
 }

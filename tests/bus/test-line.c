@@ -38,7 +38,7 @@ static guint count_ended(GAsyncResult *const *calls, guint first, guint step) {
 }
 
 /* 200 mounts of one volume at once give one superblock and 200 holders, and the metrics count all. */
-static void test_many(Fixture *f, gconstpointer data) {
+TEST_FIXTURE(test_many, "/line/many") {
         g_autofree char *device = NULL;
         GAsyncResult *calls[MANY];
         Fixture crowd[CROWD];
@@ -157,7 +157,7 @@ static gboolean jobs_have_ended(Fixture *f) {
 
 /* 300 operations at a time, over 5 volumes, 5 targets and 3 devices, all end, and record and mount table then
  * agree. */
-static void test_random(Fixture *f, gconstpointer data) {
+TEST_FIXTURE(test_random, "/line/random") {
         GAsyncResult *calls[CROWD * 75] = { NULL };
         gint64 start = g_get_monotonic_time();
         Fixture crowd[CROWD];
@@ -197,7 +197,7 @@ static void test_random(Fixture *f, gconstpointer data) {
 }
 
 /* Many jobs wait until a holder goes, and need only memory meanwhile. */
-static void test_wait_for_context(Fixture *f, gconstpointer data) {
+TEST_FIXTURE(test_wait_for_context, "/line/wait/context") {
         GAsyncResult *calls[MANY];
         Fixture crowd[CROWD];
 
@@ -237,7 +237,7 @@ static void test_wait_for_context(Fixture *f, gconstpointer data) {
 }
 
 /* A caller that wants no answer may leave before its job runs. */
-static void test_no_reply(Fixture *f, gconstpointer data) {
+TEST_FIXTURE(test_no_reply, "/line/give-up/no-reply") {
         Fixture other = other_caller(f);
         GAsyncResult *front;
 
@@ -262,7 +262,7 @@ static void assert_result(Fixture *f, guint64 job, const char *result, const cha
 }
 
 /* PlanVolume waits only while too many jobs are running. */
-static void test_planned(Fixture *f, gconstpointer data) {
+TEST_FIXTURE(test_planned, "/line/result/planned") {
         GAsyncResult *mounts[JOBS_MAX], *plan;
         g_autoptr(GVariant) reply = NULL;
         Fixture crowd[CROWD];
@@ -384,7 +384,7 @@ static gsize check_listed(Fixture *f, const Objects *o) {
 
 /* GetManagedObjects and its signals tell the same about jobs that come, wait, walk, end, and are
  * forgotten. */
-static void test_objects(Fixture *f, gconstpointer data) {
+TEST_FIXTURE(test_objects, "/line/objects") {
         g_autoptr(GHashTable) added = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
                               removed = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
         Objects o = { .added = added, .removed = removed };
@@ -427,15 +427,7 @@ static void test_objects(Fixture *f, gconstpointer data) {
 }
 
 void add_tests(void) {
-#define ADD(name, data, function) \
-        g_test_add("/line/" name, Fixture, data, fixture_set_up, function, fixture_tear_down)
-        ADD("many", NULL, test_many);
-        ADD("random", NULL, test_random);
-        ADD("wait/context", NULL, test_wait_for_context);
-        ADD("give-up/no-reply", NULL, test_no_reply);
-        ADD("result/planned", NULL, test_planned);
         g_test_add("/line/frozen/short", Fixture, &frozen_short, set_up_frozen, test_frozen, fixture_tear_down);
         if (g_test_slow())
                 g_test_add("/line/frozen/long", Fixture, &frozen_long, set_up_frozen, test_frozen, fixture_tear_down);
-        ADD("objects", NULL, test_objects);
 }

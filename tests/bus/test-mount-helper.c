@@ -70,9 +70,8 @@ static const Case cases[] = {
         { "options/none", "/dev/vdb /t -o volume=db", MOUNT(HOLDER) },
         { "options/type", "/dev/vdb /t -o volume=db -t selvol.ext4", MOUNT("'FSType': <'ext4'>, " HOLDER) },
         { "options/holder", "/dev/vdb /t -o volume=db,holder=backup", MOUNT("'Holder': <'backup'>") },
-        { "options/unnamed-holder",
-          "/dev/vdb '/t,x' -o volume=db",
-          { { MANAGER, "MountVolume", "('db', '/dev/vdb', '/t,x', @a{sv} {})", MOUNTED } } },
+        { "options/unnamed-holder", "/dev/vdb '/t,x' -o volume=db",
+          CALLS(CALL("MountVolume", "('db', '/dev/vdb', '/t,x', @a{sv} {})", MOUNTED)) },
         { "options/read-only", "/dev/vdb /t -o rw,volume=db,ro", MOUNT("'ReadOnly': <true>, " HOLDER) },
         { "options/read-write", "/dev/vdb /t -o ro,volume=db,rw", MOUNT(HOLDER) },
         { "options/of-mount",
@@ -99,44 +98,40 @@ static const Case cases[] = {
           .err = "mount.selvol: /dev/vdb, volume db, is mounted at /t with context " CONTEXT
                  ". No file is changed.\n" },
 
-        { "label/runtime",
-          "/dev/vdb /t -o volume=db,level=s0:c1,policy=Always",
-          { { MANAGER, "MountVolume",
-              "('db', '/dev/vdb', '/t', {'SELinuxLevel': <'s0:c1'>, 'SELinuxRelabelPolicy': <'Always'>, " HOLDER "})",
-              "('u:r:t:s0:c1', 'Z', {'Strategy': <'relabel'>, 'Reason': <'policy-always'>, 'Text': <'Why.'>})" } },
+        { "label/runtime", "/dev/vdb /t -o volume=db,level=s0:c1,policy=Always",
+          CALLS(CALL(
+                  "MountVolume",
+                  "('db', '/dev/vdb', '/t', {'SELinuxLevel': <'s0:c1'>, 'SELinuxRelabelPolicy': <'Always'>, " HOLDER
+                  "})",
+                  "('u:r:t:s0:c1', 'Z', {'Strategy': <'relabel'>, 'Reason': <'policy-always'>, 'Text': <'Why.'>})")),
           .err = "mount.selvol: Warning: the files of volume db are not labeled: that is left to a container runtime. "
                  "Pass relabel-by=service to have selvold do it, or relabel-by=none if nobody relies on labels.\n" },
-        { "label/no-level",
-          "/dev/vdb /t -o volume=db",
-          { { MANAGER, "MountVolume", "('db', '/dev/vdb', '/t', {" HOLDER "})",
-              "('', 'Z', {'Strategy': <'relabel'>, 'Reason': <'policy-always'>, 'Text': <'Why.'>})" } },
+        { "label/no-level", "/dev/vdb /t -o volume=db",
+          CALLS(CALL("MountVolume", "('db', '/dev/vdb', '/t', {" HOLDER "})",
+                     "('', 'Z', {'Strategy': <'relabel'>, 'Reason': <'policy-always'>, 'Text': <'Why.'>})")),
           .err = "mount.selvol: Warning: the files of volume db are not labeled, as no level was passed. Pass "
                  "level=LEVEL, or relabel-by=none if nobody relies on labels.\n" },
-        { "label/unused",
-          "server:/db /t -v -o volume=db,level=s0:c1",
-          { { MANAGER, "MountVolume", "('db', 'server:/db', '/t', {'SELinuxLevel': <'s0:c1'>, " HOLDER "})",
-              UNLABELED("no-seclabel") } },
+        { "label/unused", "server:/db /t -v -o volume=db,level=s0:c1",
+          CALLS(CALL("MountVolume", "('db', 'server:/db', '/t', {'SELinuxLevel': <'s0:c1'>, " HOLDER "})",
+                     UNLABELED("no-seclabel"))),
           .err = "mount.selvol: server:/db, volume db, is mounted at /t. Why.\n"
                  "mount.selvol: Warning: volume db is mounted without the label that was passed. Why. Pass "
                  "policy=OnVolumeMount,selinux-mount-supported=yes to have it mounted with the label, or relabel-by=none "
                  "if nobody relies on labels.\n" },
-        { "label/option",
-          "/dev/vdb /t -v -o volume=db,relabel-by=none",
-          { { MANAGER, "MountVolume", "('db', '/dev/vdb', '/t', {'RelabelBy': <'none'>, " HOLDER "})",
-              "('', '', {'Strategy': <'none'>, 'Text': <'\"RelabelBy\" is none: the files keep their labels.'>})" } },
+        { "label/option", "/dev/vdb /t -v -o volume=db,relabel-by=none",
+          CALLS(CALL(
+                  "MountVolume", "('db', '/dev/vdb', '/t', {'RelabelBy': <'none'>, " HOLDER "})",
+                  "('', '', {'Strategy': <'none'>, 'Text': <'\"RelabelBy\" is none: the files keep their labels.'>})")),
           .err = "mount.selvol: /dev/vdb, volume db, is mounted at /t. relabel-by is none: the files keep their labels.\n" },
-        { "label/no-label",
-          "server:/db /t -o volume=db",
-          { { MANAGER, "MountVolume", "('db', 'server:/db', '/t', {" HOLDER "})", UNLABELED("no-seclabel") } } },
-        { "label/no-selinux",
-          "server:/db /t -o volume=db,level=s0:c1",
-          { { MANAGER, "MountVolume", "('db', 'server:/db', '/t', {'SELinuxLevel': <'s0:c1'>, " HOLDER "})",
-              UNLABELED("selinux-disabled") } } },
-        { "label/of-no-matter",
-          "server:/db /t -o volume=db,level=s0:c1,relabel-by=none",
-          { { MANAGER, "MountVolume",
-              "('db', 'server:/db', '/t', {'SELinuxLevel': <'s0:c1'>, 'RelabelBy': <'none'>, " HOLDER "})",
-              UNLABELED("no-seclabel") } } },
+        { "label/no-label", "server:/db /t -o volume=db",
+          CALLS(CALL("MountVolume", "('db', 'server:/db', '/t', {" HOLDER "})", UNLABELED("no-seclabel"))) },
+        { "label/no-selinux", "server:/db /t -o volume=db,level=s0:c1",
+          CALLS(CALL("MountVolume", "('db', 'server:/db', '/t', {'SELinuxLevel': <'s0:c1'>, " HOLDER "})",
+                     UNLABELED("selinux-disabled"))) },
+        { "label/of-no-matter", "server:/db /t -o volume=db,level=s0:c1,relabel-by=none",
+          CALLS(CALL("MountVolume",
+                     "('db', 'server:/db', '/t', {'SELinuxLevel': <'s0:c1'>, 'RelabelBy': <'none'>, " HOLDER "})",
+                     UNLABELED("no-seclabel"))) },
 
         { "refused/conflict", "/dev/vdb /t -o volume=db",
           REFUSED("ContextConflict", "Held by pod-A. Pass \"WaitUSec\" to wait."), .code = 32,
@@ -181,7 +176,7 @@ static void run_with(Fixture *f, const Case *c, const char *before) {
         g_setenv("SELVOLCTL", helper, TRUE);
 }
 
-static void test_mount(Fixture *f, gconstpointer data) {
+TEST_FIXTURE_ROWS(test_mount, "/mount-helper/mount", mount_cases) {
         if (geteuid() != 0)
                 g_test_skip("only root can put a helper where mount(8) looks for it");
         else
@@ -198,11 +193,11 @@ static const Case no_bus_cases[] = {
                         "\\043src /t\\040# selvol.tmpfs volume=db,nofail,x-systemd.requires=selvol.target 0 0\n" },
 };
 
-static void test_no_bus(Fixture *f, gconstpointer data) {
+TEST_FIXTURE_ROWS(test_no_bus, "/mount-helper", no_bus_cases) {
         run_with(f, data, "env DBUS_SYSTEM_BUS_ADDRESS=unix:path=/nonexistent ");
 }
 
-static void test_no_service(Fixture *f, gconstpointer data) {
+TEST_FIXTURE(test_no_service, "/mount-helper/no-service") {
         release_name(f);
         test_case(
                 f,
@@ -234,9 +229,6 @@ static void test_signal(Fixture *f, gconstpointer data) {
 
 void add_tests(void) {
         add_ctl_rows("/mount-helper", cases, test_case);
-        add_ctl_rows("/mount-helper/mount", mount_cases, test_mount);
-        add_ctl_rows("/mount-helper", no_bus_cases, test_no_bus);
-        g_test_add("/mount-helper/no-service", Fixture, NULL, fixture_set_up, test_no_service, fixture_tear_down);
         g_test_add("/mount-helper/interrupt", Fixture, GINT_TO_POINTER(SIGINT), fixture_set_up, test_signal,
                    fixture_tear_down);
         g_test_add("/mount-helper/terminate", Fixture, GINT_TO_POINTER(SIGTERM), fixture_set_up, test_signal,

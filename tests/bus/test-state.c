@@ -166,7 +166,7 @@ static void on_skipped(void *userdata, const char *volume, const char *target) {
 
 /* The start of a walk is on disk before the walk changes files. A holder is on disk only when selvold knows
  * the identity of its mount. */
-static void test_intent(Fixture *f, gconstpointer data) {
+TEST_FIXTURE(test_intent, "/state/intent") {
         g_autofree char *directory = file_path(f, "then"), *path = g_build_filename(directory, "state.db", NULL);
         Volumes all = { 0 };
         Store *store = NULL;
@@ -185,7 +185,7 @@ static void test_intent(Fixture *f, gconstpointer data) {
 }
 
 /* With as many volumes as there may be, selvold refuses one more until it has forgotten one. */
-static void test_volumes_limit(Fixture *f, gconstpointer data) {
+TEST_FIXTURE(test_volumes_limit, "/state/volumes-limit") {
         g_autoptr(GString) sql = g_string_new("BEGIN; CREATE TEMP TABLE another AS SELECT * FROM volume;");
 
         mount_volume(f, "v", "/dev/vdb", T1, POD_A);
@@ -206,8 +206,6 @@ void add_tests(void) {
         private_mounts = namespace_try();
         g_test_add("/state/full", Fixture, &full, set_up_small, test_at_start, tear_down_small);
         g_test_add("/state/read-only", Fixture, &read_only, set_up_small, test_at_start, tear_down_small);
-        g_test_add("/state/intent", Fixture, NULL, fixture_set_up, test_intent, fixture_tear_down);
-        g_test_add("/state/volumes-limit", Fixture, NULL, fixture_set_up, test_volumes_limit, fixture_tear_down);
         g_test_add("/state/row/holder", Fixture, "UPDATE holder SET reason='from-the-future' WHERE volume='w'",
                    fixture_set_up, test_row, fixture_tear_down);
         g_test_add("/state/row/volume", Fixture, "UPDATE volume SET strategy='from-the-future' WHERE id='w'",

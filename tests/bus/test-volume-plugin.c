@@ -94,6 +94,10 @@ static void tear_down(Context *c, gconstpointer data) {
         g_free(c->targets);
 }
 
+#define TEST_PLUGIN(function, name)                              \
+        DEFINE_TEST(function, (Context * c, gconstpointer data), \
+                    g_test_add("/volume-plugin/" name, Context, NULL, set_up, function, tear_down))
+
 static int connect_to(const Context *c) {
         const struct sockaddr_un address = address_of(c);
         int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -161,7 +165,7 @@ static gboolean has_file(const char *directory, const char *name) {
 }
 
 /* podman creates, mounts, unmounts and removes a volume. It makes each call twice, as after a lost answer. */
-static void test_life(Context *c, gconstpointer data) {
+TEST_PLUGIN(test_life, "life") {
         g_autofree char *target = g_build_filename(c->targets, "db", NULL),
                         *got = g_strdup_printf("{\"Volume\":{\"Name\":\"db\",\"Mountpoint\":\"%s\"},\"Err\":\"\"}",
                                                target);
@@ -208,7 +212,7 @@ static void test_life(Context *c, gconstpointer data) {
 }
 
 /* The plugin refuses to create a volume with wrong options, and leaves nothing behind. */
-static void test_options(Context *c, gconstpointer data) {
+TEST_PLUGIN(test_options, "options") {
         static const struct {
                 const char *options, *text;
         } rows[] = {
@@ -249,7 +253,7 @@ static void test_options(Context *c, gconstpointer data) {
 }
 
 /* Options have the names that selvolctl uses, and reach selvold. */
-static void test_request(Context *c, gconstpointer data) {
+TEST_PLUGIN(test_request, "request") {
         g_autofree char *options = NULL, *strategy = NULL, *text = NULL;
 
         assert_answer(c, "VolumeDriver.Create",
@@ -269,7 +273,7 @@ static void test_request(Context *c, gconstpointer data) {
 }
 
 /* selvold refuses another level, and the text names the holder that is in the way. */
-static void test_conflict(Context *c, gconstpointer data) {
+TEST_PLUGIN(test_conflict, "conflict") {
         mount_volume(&c->f, "db", "/dev/vdb", "/var/lib/kubelet/pods/a/volumes/v",
                      "{'Holder': <'pod-A'>, 'SELinuxLevel': <'s0:c3,c4'>, 'SELinuxRelabelPolicy': "
                      "<'OnVolumeMount'>, 'SELinuxMountSupported': <true>}");
@@ -281,7 +285,7 @@ static void test_conflict(Context *c, gconstpointer data) {
 
 /* podman does not wait for a long relabel. The answer tells so, the relabel goes on, and the next call joins
  * it. */
-static void test_relabel(Context *c, gconstpointer data) {
+TEST_PLUGIN(test_relabel, "relabel") {
         g_autofree char *walks = NULL;
 
         assert_answer(c, "VolumeDriver.Create", CREATE("db", HELD), DONE);
@@ -303,7 +307,7 @@ static void test_relabel(Context *c, gconstpointer data) {
         g_assert_cmpint(g_strrstr(walks, "target=") - walks, ==, 0);
 }
 
-static void test_stuck(Context *c, gconstpointer data) {
+TEST_PLUGIN(test_stuck, "stuck") {
         assert_answer(c, "VolumeDriver.Create", CREATE("db", "\"source\":\"/dev/hang-mount\",\"level\":\"s0:c1,c2\""),
                       DONE);
         plugin_restart(c, "300ms");
@@ -314,7 +318,7 @@ static void test_stuck(Context *c, gconstpointer data) {
         g_assert_false(has_file(c->targets, "slow") || has_file(c->records, "slow"));
 }
 
-static void test_no_selvold(Context *c, gconstpointer data) {
+TEST_PLUGIN(test_no_selvold, "no-selvold") {
         assert_answer(c, "VolumeDriver.Create", CREATE_DB, DONE);
         daemon_stop(&c->f, SIGTERM);
         assert_refused(c, "VolumeDriver.Mount", DB, "selvold is not running");
@@ -328,7 +332,7 @@ static void test_no_selvold(Context *c, gconstpointer data) {
 
 /* The configuration does not name the directory any more: podman can still unmount and remove the volumes
  * there. */
-static void test_narrowed(Context *c, gconstpointer data) {
+TEST_PLUGIN(test_narrowed, "narrowed") {
         assert_answer(c, "VolumeDriver.Create", CREATE_DB, DONE);
         assert_answer(c, "VolumeDriver.Create", CREATE("idle", OPTIONS), DONE);
         assert_mounted_at(c, "VolumeDriver.Mount", DB, "db");
@@ -353,7 +357,7 @@ static gboolean log_has(Context *c, const char *text) {
 }
 
 /* Each process in turn dies during a mount, and the same call then completes the mount. */
-static void test_killed(Context *c, gconstpointer data) {
+TEST_PLUGIN(test_killed, "killed") {
         g_autofree char *answer = NULL;
         int fd;
 
@@ -384,7 +388,7 @@ static void test_killed(Context *c, gconstpointer data) {
         g_assert_cmpuint(count_holders(&c->f, "db"), ==, 1);
 }
 
-static void test_damaged_record(Context *c, gconstpointer data) {
+TEST_PLUGIN(test_damaged_record, "damaged-record") {
         static const char *const texts[] = { "", "[]", "{", "{\"a\":1,\"a\":2}", "\xff" };
         g_autofree char *path = file_path(&c->f, "records/db"), *large = g_strnfill(1 << 20, ' ');
 
@@ -409,7 +413,7 @@ static void test_damaged_record(Context *c, gconstpointer data) {
 }
 
 /* The plugin refuses requests that the protocol does not have. */
-static void test_bad_requests(Context *c, gconstpointer data) {
+TEST_PLUGIN(test_bad_requests, "bad-requests") {
         static const struct {
                 const char *method, *body, *status, *text;
         } rows[] = {
@@ -454,7 +458,7 @@ static void test_bad_requests(Context *c, gconstpointer data) {
 }
 
 /* Bytes that are no HTTP end only that connection. */
-static void test_garbage(Context *c, gconstpointer data) {
+TEST_PLUGIN(test_garbage, "garbage") {
         g_autoptr(GRand) rand = g_rand_new_with_seed(1);
 
         for (guint i = 0; i < 200; i++) {
@@ -474,7 +478,7 @@ static void test_garbage(Context *c, gconstpointer data) {
 static const char request[] = "POST /VolumeDriver.List HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}";
 
 /* Idle clients have all places. The plugin turns further clients away until there is a place again. */
-static void test_connections(Context *c, gconstpointer data) {
+TEST_PLUGIN(test_connections, "connections") {
         gint64 end = g_get_monotonic_time() + WAIT_SEC * G_USEC_PER_SEC;
         g_autofree char *answer = NULL;
         int idle[CONNECTIONS_MAX];
@@ -497,7 +501,7 @@ static void test_connections(Context *c, gconstpointer data) {
 }
 
 /* The plugin refuses another user even if the mode of the socket lets that user in. */
-static void test_other_user(Context *c, gconstpointer data) {
+TEST_PLUGIN(test_other_user, "other-user") {
         pid_t child;
         int status;
 
@@ -520,19 +524,4 @@ static void test_other_user(Context *c, gconstpointer data) {
 
 void add_tests(void) {
         g_setenv("SELVOL_LOG_LEVEL", "debug", TRUE);
-#define ADD(name, function) g_test_add("/volume-plugin/" name, Context, NULL, set_up, function, tear_down)
-        ADD("life", test_life);
-        ADD("options", test_options);
-        ADD("request", test_request);
-        ADD("conflict", test_conflict);
-        ADD("relabel", test_relabel);
-        ADD("stuck", test_stuck);
-        ADD("no-selvold", test_no_selvold);
-        ADD("narrowed", test_narrowed);
-        ADD("killed", test_killed);
-        ADD("damaged-record", test_damaged_record);
-        ADD("bad-requests", test_bad_requests);
-        ADD("garbage", test_garbage);
-        ADD("connections", test_connections);
-        ADD("other-user", test_other_user);
 }
