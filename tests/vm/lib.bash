@@ -281,7 +281,6 @@ counter() {
 
 # is_held ID TARGET: the volume has a holder that is mounted at the target
 is_held() { [[ $(property "$1" Holders) == *"\"Target\" s \"$2\" \"State\" s \"mounted\""* ]]; }
-is_not_held() { ! is_held "$@"; }
 has_no_holder() { [[ $(property "$1" Holders) == 0 ]]; }
 nobody_holds() { local all; all=$(records) && [[ $all != *'"Holders" aa{sv} '[1-9]* ]]; }
 knows_nothing() { local all; all=$(records) && [[ $all != *org.selvol1.Volume* ]]; }
