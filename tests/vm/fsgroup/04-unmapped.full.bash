@@ -6,26 +6,6 @@
 T=$pods/unmapped/v U=$pods/unmapped/u
 mkdir -p "$T" "$U"
 
-# Linux has no idmapped mounts of ext3, which is a type of its own.
-mkfs.ext3 -q -F /dev/scratch0 32M
-mount_group 1000 ext3 /dev/scratch0 "$T"
-gives 'ext3: the first group' walked unknown
-as_pod 1000 "$T" 'mkdir d0 && echo word >d0/file'
-unmount_volume ext3 "$T"
-mount_group 2000 ext3 /dev/scratch0 "$T"
-gives 'ext3: another group' walked no-idmap
-like 'ext3: another group: why' "$(field OwnershipDetail)" EINVAL ext3
-known 'ext3: another group: what is known' 2000 2000 complete
-unlike 'ext3: another group: not idmapped' "$(flags "$T")" ,idmapped,
-all_owned 'ext3: another group: all files have it' "$T" 2000
-mount_group 3000 ext3 /dev/scratch0 "$U"
-expect_error 'ext3: another group, while a pod relies on this one' GroupConflict "$T"
-no 'ext3: nothing is mounted' is_mounted "$U"
-unmount_volume ext3 "$T"
-mount_group 2000 ext3 /dev/scratch0 "$T"
-gives 'ext3: the same again' skipped complete
-unmount_volume ext3 "$T"
-
 # With a user namespace the runtime makes an idmapped mount itself, so selvol must not.
 mkfs.ext4 -q -F /dev/scratch1 32M
 mount_group 1000 userns /dev/scratch1 "$T"
