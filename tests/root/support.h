@@ -34,10 +34,10 @@ int open_path(const char *path, int flags);
 /* The same, to read the directory, or to walk from there. */
 int open_directory(const char *path);
 
-/* Defines a test PREFIX/TYPE for each type of a file system, its data. The test is skipped if the machine
+/* Defines a test PREFIX/TYPE for each type of a file system, fs_type. The test is skipped if the machine
  * has no mkfs for the type. */
 #define TEST_DISKS(function, prefix, ...) \
-        DEFINE_TEST(function, (gconstpointer data), add_disks(prefix, function, __VA_ARGS__, NULL))
+        DEFINE_TEST_OF(function, const char *fs_type, add_disks(prefix, test_of_##function, __VA_ARGS__, NULL))
 void add_disks(const char *prefix, GTestDataFunc function, ...) G_GNUC_NULL_TERMINATED;
 
 /* Makes an image with a file system (NULL: with none), or marks the test as skipped and returns NULL. */

@@ -33,7 +33,7 @@ static Answer end_held(Operation *o, const char *end, const char *target) {
         return answer;
 }
 
-TEST_WORDS(test_held, "/dialog/plan/held", "answer", "hang-up", "kill") {
+TEST_WORDS(test_held, "/dialog/plan/held", word, "answer", "hang-up", "kill") {
         g_autofree char *image = make_image("held", "ext4"), *target = make_target("held");
         const Arguments a = volume_at(image, "ext4", target, .change = MARK_TAINT, .hold_plan = true);
         Operation *o = operation_start_held(worker, WORKER_MOUNT, &a);
@@ -41,7 +41,7 @@ TEST_WORDS(test_held, "/dialog/plan/held", "answer", "hang-up", "kill") {
         g_assert_cmpuint(o->heard.n_plans, ==, 1);
         g_assert_cmpuint(o->heard.n_walks + o->heard.n_ready, ==, 0);
 
-        answer_drop(end_held(o, data, target));
+        answer_drop(end_held(o, word, target));
         if (is_mounted(target))
                 must(umount2(target, 0));
         assert_no_loop(image);
@@ -58,7 +58,7 @@ static char *make_owned_image(const char *name) {
 }
 
 /* selvold has to know the id and the swapped groups of a mount before anybody sees the mount. */
-TEST_WORDS(test_held_ready, "/dialog/ready/held", "answer", "hang-up", "kill") {
+TEST_WORDS(test_held_ready, "/dialog/ready/held", word, "answer", "hang-up", "kill") {
         g_autofree char *image = make_owned_image("ready"), *target = make_target("ready-here");
         const Arguments a = volume_at(image, "ext4", target, .files = wanted_group(2000), .hold_ready = true);
         Operation *o = operation_start_held(worker, WORKER_MOUNT, &a);
@@ -68,7 +68,7 @@ TEST_WORDS(test_held_ready, "/dialog/ready/held", "answer", "hang-up", "kill") {
         g_assert_cmpuint(o->heard.ready.disk_gid, ==, 1000);
         g_assert_cmpuint(o->heard.ready.identity.id, !=, 0);
 
-        g_auto(Answer) answer = end_held(o, data, target);
+        g_auto(Answer) answer = end_held(o, word, target);
         if (is_mounted(target)) {
                 g_assert_cmpuint(answer.heard.ready.identity.id, ==, mount_id_of(target));
                 g_assert_cmpint(answer.files.ownership, ==, OWNERSHIP_MAP);
@@ -78,8 +78,8 @@ TEST_WORDS(test_held_ready, "/dialog/ready/held", "answer", "hang-up", "kill") {
 }
 
 /* selvold tells the child to end. The child sends no reply, mounts nothing and changes no mark. */
-TEST_WORDS(test_verdict, "/dialog/plan", "wait", "stop") {
-        const PlanStep step = g_str_equal(data, "wait") ? PLAN_WAIT : PLAN_STOP;
+TEST_WORDS(test_verdict, "/dialog/plan", word, "wait", "stop") {
+        const PlanStep step = g_str_equal(word, "wait") ? PLAN_WAIT : PLAN_STOP;
         g_autoptr(TestVolume) v = volume_mount("step", "ext4", 0);
         g_autofree char *image = make_image("step-2", "ext4"), *target = make_target("step-2");
         const struct {

@@ -126,8 +126,7 @@ static void unmount_at_last(Race *race, const TargetScene *s, uint64_t id) {
         g_error("It is never found at its target.");
 }
 
-TEST_ROWS(test_target, "/exchange/target", target_rows) {
-        const TargetRow *row = data;
+TEST_ROWS(test_target, "/exchange/target", target_rows, row) {
         TargetScene s = { 0 };
         Race race = { 0 };
 
@@ -350,8 +349,7 @@ static void unmount_source(Race *race, const SourceScene *s, size_t i, uint64_t 
                 g_assert_cmpstr(a.fingerprint.text, ==, w.kept.text);
 }
 
-TEST_ROWS(test_source, "/exchange/source", source_rows) {
-        const SourceRow *row = data;
+TEST_ROWS(test_source, "/exchange/source", source_rows, row) {
         SourceScene s = { 0 };
         Race race = { 0 };
 
@@ -645,8 +643,7 @@ static Answer change_files(Race *race, const WalkScene *s, const WalkRow *row, c
         return answer;
 }
 
-TEST_ROWS(test_walk, "/exchange/files", walk_rows) {
-        const WalkRow *row = data;
+TEST_ROWS(test_walk, "/exchange/files", walk_rows, row) {
         WalkScene s = { 0 };
         Race race = { 0 };
 

@@ -52,7 +52,7 @@ static void use(const Disk *d, unsigned long flags, bool write) {
 }
 
 TEST_DISKS(test_use, "/fingerprint/use", "ext4", "xfs", "btrfs") {
-        g_auto(Disk) d = disk_make(data);
+        g_auto(Disk) d = disk_make(fs_type);
         Fingerprint first, read, written;
 
         use(&d, 0, true);
@@ -84,7 +84,7 @@ static int mount_and_sync(const Disk *d) {
 /* ext4 counts the mount at once. xfs and btrfs do not change before a write. A thread of btrfs makes the tree
  * of UUIDs that mkfs leaves out. If the first mount ends before that, the next one makes it. */
 TEST_DISKS(test_mounted, "/fingerprint/mounted", "ext4", "xfs", "btrfs") {
-        g_auto(Disk) d = disk_make(data);
+        g_auto(Disk) d = disk_make(fs_type);
         Fingerprint before, now;
         int fd;
 
@@ -113,7 +113,7 @@ TEST_DISKS(test_mounted, "/fingerprint/mounted", "ext4", "xfs", "btrfs") {
 
 /* A copy of a mounted disk is as the disk would be after a loss of power. */
 TEST_DISKS(test_crash, "/fingerprint/crash", "ext4", "xfs", "btrfs") {
-        g_auto(Disk) d = disk_make(data);
+        g_auto(Disk) d = disk_make(fs_type);
         g_autofree char *copy = NULL;
         _cleanup_close_ int fd = -EBADF;
         Fingerprint before, after;

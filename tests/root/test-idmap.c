@@ -85,7 +85,7 @@ TEST_DISKS(test_view, "/idmap/view", "ext4", "xfs", "btrfs", "tmpfs") {
                 { "disk", DISK, SHOWN }, { "shown", SHOWN, DISK }, { "other", OTHER, OTHER },
                 { "root", 0, 0 },        { "last", LAST, LAST },   { "nobody", 65534, 65534 },
         };
-        g_autoptr(TestVolume) v = volume_mount("view", data, 0);
+        g_autoptr(TestVolume) v = volume_mount("view", fs_type, 0);
 
         g_autofree char *link = path_printf("%s/link", v->target);
         for (size_t i = 0; i < G_N_ELEMENTS(files); i++)
@@ -159,7 +159,7 @@ static void make_directory(const TestVolume *v, const char *name, gid_t gid, mod
 }
 
 TEST_DISKS(test_member, "/idmap/member", "ext4", "xfs", "btrfs", "tmpfs") {
-        g_autoptr(TestVolume) v = volume_mount("member", data, 0);
+        g_autoptr(TestVolume) v = volume_mount("member", fs_type, 0);
 
         must(chmod(v->target, 0755));
         make_directory(v, "shared", DISK, 02770);

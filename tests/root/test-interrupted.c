@@ -19,7 +19,6 @@ static Operation *start_slowly(const TestVolume *v, uint64_t entries_per_sec) {
 
 /* The child reports its progress during the walk, and ends when selvold hangs up. */
 TEST_DISKS(test_hang_up, "/interrupted/hang-up", "ext4", "xfs", "btrfs", "tmpfs") {
-        const char *fs_type = data;
         g_autoptr(TestVolume) v = volume_mount("hang-up", fs_type, 0);
         unsigned n, labeled;
         Arguments a;
@@ -122,7 +121,6 @@ static void test_killed_at(gconstpointer data) {
 
 /* The child is killed at a moment that is drawn by lot. */
 TEST_DISKS(test_killed_anytime, "/interrupted/killed/anytime", "ext4", "xfs", "btrfs", "tmpfs") {
-        const char *fs_type = data;
         g_autoptr(TestVolume) v = volume_mount("killed-anytime", fs_type, 0);
         unsigned n, partial = 0;
 

@@ -31,7 +31,6 @@ TEST_DISKS(test_mount, "/mark/mount", "ext4", "xfs", "btrfs") {
                 { "label=complete tainted=no ownership=partial gid=5 context=" LABEL_1, MARK_RESET_ALL,
                   MARK_NOTHING },
         };
-        const char *fs_type = data;
         g_autofree char *image = make_image("marked", fs_type), *target = make_target("marked");
         Arguments a = volume_at(image, fs_type, target);
 
@@ -234,8 +233,8 @@ TEST(test_not_written, "/mark/not-written") {
 }
 
 /* A new mark needs a block, and the disk has none left, so the volume has no mark afterwards. */
-TEST_WORDS(test_full, "/mark/full", "none", "shared") {
-        const char *mark = g_str_equal(data, "shared") ? MARK_LABELS("complete", "no", LABEL_1) : NULL;
+TEST_WORDS(test_full, "/mark/full", word, "none", "shared") {
+        const char *mark = g_str_equal(word, "shared") ? MARK_LABELS("complete", "no", LABEL_1) : NULL;
         _cleanup_close_ int loop = -EBADF;
         g_autofree char *image = make_image("full", NULL), *target = make_target("full"), *device = NULL,
                         *filler = path_printf("of=%s/filler", target), *other = path_printf("%s/lost+found", target);

@@ -20,7 +20,6 @@ static void assert_forced_flags(const char *target) {
 }
 
 TEST_DISKS(test_file_system, "/mount", "ext4", "xfs", "btrfs", "ext3") {
-        const char *fs_type = data;
         g_autofree char *image = make_image(fs_type, fs_type), *target = make_target(fs_type),
                         *file = path_printf("%s/file", target);
 
@@ -155,8 +154,7 @@ TEST(test_tmpfs, "/mount/tmpfs") {
 }
 
 /* A file system has two holders, each of them read-only or not. */
-TEST_WORDS(test_share, "/share", "rw rw", "rw ro", "ro rw", "ro ro") {
-        const char *how = data; /* of the first and the second: "ro rw" */
+TEST_WORDS(test_share, "/share", how, "rw rw", "rw ro", "ro rw", "ro ro") {
         bool first_read_only = g_str_has_prefix(how, "ro"), second_read_only = g_str_has_suffix(how, "ro");
         g_autofree char *image = make_image("share", "ext4"), *one = make_target("share-1"),
                         *two = make_target("share-2"), *file = path_printf("%s/file", two),
@@ -459,8 +457,8 @@ TEST(test_unmount_covered, "/unmount-covered") {
 
 /* A mount over the target or its parent hides the volume. The worker does not take it for gone, and names the
  * mount that hides it. */
-TEST_WORDS(test_unmount_hidden, "/unmount-hidden", "target", "parent") {
-        const char *over = g_str_equal(data, "target") ? "/sub" : "";
+TEST_WORDS(test_unmount_hidden, "/unmount-hidden", word, "target", "parent") {
+        const char *over = g_str_equal(word, "target") ? "/sub" : "";
         g_autofree char *parent = make_target("hidden"), *target = make_target("hidden/sub"),
                         *covered = path_printf("%s%s", parent, over), *name = path_printf("at '%s'", covered);
         size_t before = count_mounts();

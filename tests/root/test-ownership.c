@@ -59,7 +59,6 @@ static void assert_groups(const Answer *a, OwnershipAction action, OwnershipReas
 }
 
 TEST_DISKS(test_mount, "/ownership/mount", "ext4", "xfs", "btrfs") {
-        const char *fs_type = data;
         g_autofree char *image = NULL, *target = make_target("publish-here");
         unsigned n = 0;
 
@@ -161,7 +160,6 @@ TEST(test_fails, "/ownership/fails") {
 
 /* The worker writes no file. The mount shows the wanted group, and a new file has the old group on disk. */
 TEST_DISKS(test_map, "/ownership/map", "ext4", "xfs", "btrfs") {
-        const char *fs_type = data;
         g_autofree char *image = make_owned_volume("mapped", fs_type), *target = make_target("mapped-here"),
                         *file = g_build_filename(target, "new", NULL);
         Arguments a = { .target = target, .files = wanted_group(2000) };
@@ -536,7 +534,6 @@ static void assert_damaged(const char *image, const char *fs_type, const char *t
 /* The root says that a directory is a file, so a walk would not enter the directory. The labels of both are
  * right. The worker reports the entry, whatever link count the root has. */
 TEST_DISKS(test_lie, "/ownership/lie", "ext4", "xfs", "btrfs") {
-        const char *fs_type = data;
         static const char *const links[] = { "3", "2", "1" };
         const FilesWanted wanted[] = { wanted_group(4242), wanted_labels(LABEL_1), wanted_labels(LABEL_2) };
         const bool ext4 = g_str_equal(fs_type, "ext4");
@@ -564,8 +561,8 @@ TEST_DISKS(test_lie, "/ownership/lie", "ext4", "xfs", "btrfs") {
 }
 
 /* The root says that a file, or a link, is a directory. */
-TEST_WORDS(test_lie_of_file, "/ownership/lie", "of-file", "of-link") {
-        const char *points_to = g_str_equal(data, "of-link") ? "." : NULL;
+TEST_WORDS(test_lie_of_file, "/ownership/lie", word, "of-file", "of-link") {
+        const char *points_to = g_str_equal(word, "of-link") ? "." : NULL;
         const FilesWanted wanted[] = { wanted_group(4242), wanted_labels(LABEL_1) };
         g_autofree char *image = path_printf(TEST_IMAGES "/lie-file"), *target = make_target("lie"),
                         *file = path_printf("%s/pretender", target), *lost = path_printf("%s/lost+found", target);

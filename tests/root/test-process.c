@@ -85,8 +85,8 @@ static Operation *start_hanging(const Worker *w, const char *target) {
         return o;
 }
 
-TEST_WORDS(test_hang_up, "/hang-up", "helper", "stubborn-helper") {
-        bool stubborn = g_str_equal(data, "stubborn-helper");
+TEST_WORDS(test_hang_up, "/hang-up", word, "helper", "stubborn-helper") {
+        bool stubborn = g_str_equal(word, "stubborn-helper");
         g_autofree char *target = make_target("hang");
         g_autoptr(Worker) w = worker_start("[FileSystem selvolhang]\nSource=none\n", NULL);
         Operation *o;
@@ -104,8 +104,7 @@ TEST_WORDS(test_hang_up, "/hang-up", "helper", "stubborn-helper") {
 }
 
 /* Another process replaces the target while the worker stages the volume, so it publishes no mount. */
-TEST_WORDS(test_target_replaced, "/target-replaced", "mounted", "symlink", "directory", "absent") {
-        const char *how = data;
+TEST_WORDS(test_target_replaced, "/target-replaced", how, "mounted", "symlink", "directory", "absent") {
         static const char script[] = "#!/bin/sh\n"
                                      "mount -t tmpfs staged \"$2\"\n"
                                      "touch " TEST_DIR "/hanging\n"
@@ -239,8 +238,8 @@ static bool has_state(pid_t pid, char state) {
 
 /* The worker serves a connection also when the child that waits for one is dead, whether or not the worker
  * has seen its end. */
-TEST_WORDS(test_spare_killed, "/spare-killed", "known", "unknown") {
-        const bool knows = g_str_equal(data, "known");
+TEST_WORDS(test_spare_killed, "/spare-killed", word, "known", "unknown") {
+        const bool knows = g_str_equal(word, "known");
         g_autoptr(Worker) w = worker_start(NULL, NULL);
         pid_t spare = wait_for_child(w->pid, CHILDREN_SPARE);
         g_autoptr(sd_bus) bus = NULL;

@@ -72,8 +72,7 @@ static void clean_up(void) {
         (void) g_rmdir(MOVED);
 }
 
-TEST_ROWS(test_case, "/publish", cases) {
-        const Case *c = data;
+TEST_ROWS(test_case, "/publish", cases, c) {
         char *roots[] = { (char *) TEST_TARGETS, NULL };
         const Settings settings = { .target_roots = roots };
         _cleanup_(mount_outcome_done) MountOutcome outcome = { 0 };

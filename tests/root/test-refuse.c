@@ -90,8 +90,7 @@ static void prepare(void) {
         must(mknod(I "device", S_IFBLK | 0600, makedev(7, 0)));
 }
 
-TEST_ROWS(test_row, "/refuse", rows) {
-        const Row *row = data;
+TEST_ROWS(test_row, "/refuse", rows, row) {
         size_t before = count_mounts();
 
         g_auto(Answer) mounted = mount_with(worker, row->source, row->fs_type, row->target, .options = row->options,
@@ -135,9 +134,9 @@ TEST(test_contents, "/refuse/contents") {
 
 TEST_DISKS(test_host_device, "/refuse/host-device", "ext4", "btrfs") {
         _cleanup_close_ int loop = -EBADF;
-        g_autofree char *image = make_image(data, data), *device = attach_loop(image, &loop);
+        g_autofree char *image = make_image(fs_type, fs_type), *device = attach_loop(image, &loop);
 
-        must(mount(device, "/srv", data, 0, NULL));
+        must(mount(device, "/srv", fs_type, 0, NULL));
         g_auto(Answer) refused = call_observe(worker, device, "", T "free");
         must(umount2("/srv", 0));
         assert_answer(refused, "PathNotAllowed");

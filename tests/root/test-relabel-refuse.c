@@ -80,7 +80,7 @@ TEST(test_other_volume, "/relabel/other-volume") {
 
 /* The target is a bind mount of the host's own files. */
 TEST_DISKS(test_host, "/relabel/host", "tmpfs", "btrfs") {
-        bool btrfs = g_str_equal(data, "btrfs");
+        bool btrfs = g_str_equal(fs_type, "btrfs");
         g_autofree char *directory = path_printf(btrfs ? "/srv/host" : TEST_DIR "/host"),
                         *target = make_target("host");
         g_autoptr(TestVolume) v = btrfs ? volume_mount("host-btrfs", "btrfs", 0) : NULL;

@@ -5,7 +5,6 @@
 
 /* A volume has its labels when the worker publishes it. The mark says whether others may change them. */
 TEST_DISKS(test_mount, "/relabel/mount", "ext4", "xfs", "btrfs") {
-        const char *fs_type = data;
         g_autoptr(TestVolume) prepared = volume_mount("staged", fs_type, 0);
         g_autofree char *image = NULL, *target = make_target("publish-here");
         unsigned n;
@@ -82,7 +81,6 @@ TEST(test_unmounted, "/relabel/unmounted") {
 }
 
 TEST_DISKS(test_live, "/relabel/live", "ext4", "xfs", "btrfs", "tmpfs") {
-        const char *fs_type = data;
         g_autoptr(TestVolume) v = volume_mount("live", fs_type, 0);
         Arguments a;
         unsigned n;

@@ -123,7 +123,7 @@ static void move_about(void *userdata, unsigned i) {
 }
 
 TEST_DISKS(test_changes_meanwhile, "/tree-moves/changes-meanwhile", "tmpfs", "ext4", "xfs", "btrfs") {
-        g_auto(Scene) s = scene_on(data);
+        g_auto(Scene) s = scene_on(fs_type);
         Meddler m = { .meddle = move_about };
 
         write_dirs(2000);
@@ -186,8 +186,8 @@ static void move_halfway(void) {
 
 /* A file moves, or a directory of 50 files whose own times are old. The engine reads one of the places before
  * the move and the other one after it, so its first pass finds nothing to write in one direction. */
-TEST_WORDS(test_one_moved_meanwhile, "/tree-moves/one-moved-meanwhile", "file", "directory") {
-        const bool is_dir = g_str_equal(data, "directory");
+TEST_WORDS(test_one_moved_meanwhile, "/tree-moves/one-moved-meanwhile", word, "file", "directory") {
+        const bool is_dir = g_str_equal(word, "directory");
         g_auto(Scene) s = scene_on("tmpfs");
         const unsigned n_wrong = is_dir ? 50 : 1;
 
@@ -292,8 +292,8 @@ static void write_late(void) {
 }
 
 /* A file that another process creates in the root just before the root has its label inherits the old one. */
-TEST_WORDS(test_late, "/tree-moves/late", "done", "fails") {
-        const bool fails = g_str_equal(data, "fails");
+TEST_WORDS(test_late, "/tree-moves/late", word, "done", "fails") {
+        const bool fails = g_str_equal(word, "fails");
         g_auto(Scene) s = scene_on("tmpfs");
 
         write_file("file");

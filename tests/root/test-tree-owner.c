@@ -199,7 +199,7 @@ static void remove_kinds(void) {
 
 /* All files have another group, or all have the right one. The engine does not write a file that is right. */
 TEST_DISKS(test_kinds, "/tree-owner/kinds", "tmpfs", "ext4", "xfs", "btrfs") {
-        g_auto(Volume) v = volume_on(data);
+        g_auto(Volume) v = volume_on(fs_type);
 
         for (unsigned i = 0; i < 4; i++) {
                 const Ownership *o = i % 2 ? &ro : &rw;
@@ -307,8 +307,8 @@ static unsigned count_modes(const Ownership *o, gid_t gid) {
 }
 
 /* Without fchmodat2(2) the engine pins the files whose mode it sets, and no others. */
-TEST_WORDS(test_without_fchmodat2, "/tree-owner/without-fchmodat2", "enosys", "eperm") {
-        const int error = g_str_equal(data, "eperm") ? EPERM : ENOSYS;
+TEST_WORDS(test_without_fchmodat2, "/tree-owner/without-fchmodat2", word, "enosys", "eperm") {
+        const int error = g_str_equal(word, "eperm") ? EPERM : ENOSYS;
         g_auto(Volume) v = volume_on("tmpfs");
 
         for (unsigned i = 0; i < 4; i++) {
@@ -353,7 +353,7 @@ TEST(test_cost, "/tree-owner/cost") {
 
 /* The engine sets label, group and mode in one pass, and counts each entry once. */
 TEST_DISKS(test_with_labels, "/tree-owner/with-labels", "tmpfs", "ext4", "xfs", "btrfs") {
-        g_auto(Volume) v = volume_on(data);
+        g_auto(Volume) v = volume_on(fs_type);
         static const struct {
                 const char *name;
                 bool label, group, mode;
@@ -380,7 +380,7 @@ TEST_DISKS(test_with_labels, "/tree-owner/with-labels", "tmpfs", "ext4", "xfs", 
         const WalkCounts counts = walk_well(CHANGE(v.fd, .context = WANTED, .ownership = &rw));
         /* On ext4 the engine writes the labels without a look, also those of "right" and its directory. */
         assert_counts(counts, .done = 2 * G_N_ELEMENTS(entries) + 1,
-                      .changed = counts.done - (strcmp(data, "ext4") == 0 ? 0 : 2));
+                      .changed = counts.done - (strcmp(fs_type, "ext4") == 0 ? 0 : 2));
         g_assert_cmpuint(n_looks, ==, G_N_ELEMENTS(entries)); /* directories: by descriptor */
         for (size_t i = 0; i < G_N_ELEMENTS(entries); i++) {
                 g_autofree char *dir = g_strdup_printf("d-%s", entries[i].name);
@@ -430,8 +430,8 @@ static void check_immutable(const char *fs_type, const char *context) {
 }
 
 TEST_DISKS(test_immutable, "/tree-owner/immutable", "xfs") {
-        check_immutable(data, NULL);
-        check_immutable(data, WANTED);
+        check_immutable(fs_type, NULL);
+        check_immutable(fs_type, WANTED);
 }
 
 /* A server or a quota may refuse the group. The engine reports that, and counts an entry with a new label. */

@@ -26,7 +26,7 @@ int fsync(int fd) {
 }
 
 TEST_DISKS(test_kinds, "/tree/kinds", "tmpfs", "ext4", "xfs", "btrfs") {
-        g_auto(Scene) s = scene_on(data);
+        g_auto(Scene) s = scene_on(fs_type);
         static const char *const paths[] = { "file", "dir",  "dir/file", "link",  "broken",
                                              "fifo", "char", "block",    "socket" };
         uint64_t ctimes[G_N_ELEMENTS(paths)];
@@ -50,7 +50,7 @@ TEST_DISKS(test_kinds, "/tree/kinds", "tmpfs", "ext4", "xfs", "btrfs") {
         const WalkCounts counts = walk_well(CHANGE(s.fd));
         /* dir/file was right, but on ext4 the engine writes without a look, and counts that as a change. */
         assert_counts(counts, .done = G_N_ELEMENTS(paths) + 1,
-                      .changed = G_N_ELEMENTS(paths) + (strcmp(data, "ext4") == 0));
+                      .changed = G_N_ELEMENTS(paths) + (strcmp(fs_type, "ext4") == 0));
         for (size_t i = 0; i < G_N_ELEMENTS(paths); i++) {
                 const uint64_t before = ctimes[i];
 
@@ -70,7 +70,7 @@ TEST_DISKS(test_kinds, "/tree/kinds", "tmpfs", "ext4", "xfs", "btrfs") {
 /* On ext4 the engine writes labels without a look if the root's is wrong. The kernel must not touch a file
  * then whose label is right. */
 TEST_DISKS(test_ctime_in_a_large_directory, "/tree/ctime", "tmpfs", "ext4", "xfs", "btrfs") {
-        g_auto(Scene) s = scene_on(data);
+        g_auto(Scene) s = scene_on(fs_type);
         uint64_t ctimes[3000], right = 0;
 
         for (unsigned i = 0; i < G_N_ELEMENTS(ctimes); i++) {
@@ -84,7 +84,7 @@ TEST_DISKS(test_ctime_in_a_large_directory, "/tree/ctime", "tmpfs", "ext4", "xfs
         let_clock_tick();
         const WalkCounts counts = walk_well(CHANGE(s.fd));
         g_assert_cmpuint(counts.changed, ==,
-                         strcmp(data, "ext4") == 0 ? counts.done : G_N_ELEMENTS(ctimes) - right + 1);
+                         strcmp(fs_type, "ext4") == 0 ? counts.done : G_N_ELEMENTS(ctimes) - right + 1);
         for (unsigned i = 0; i < G_N_ELEMENTS(ctimes); i++) {
                 const uint64_t now = ctime_of(numbered("%u", i));
 
@@ -274,7 +274,7 @@ TEST(test_names, "/tree/names") {
 
 /* The path of the deepest file is far longer than PATH_MAX, and too deep for a recursion on the stack. */
 TEST_DISKS(test_depth, "/tree/depth", "tmpfs", "ext4", "xfs", "btrfs") {
-        g_auto(Scene) s = scene_on(data);
+        g_auto(Scene) s = scene_on(fs_type);
         _cleanup_close_ int fd = -EBADF;
         struct rlimit files = { 0 };
 
@@ -299,7 +299,7 @@ TEST_DISKS(test_depth, "/tree/depth", "tmpfs", "ext4", "xfs", "btrfs") {
 
 /* The engine reads a large directory in many chunks, and shares its names among the threads. */
 TEST_DISKS(test_width, "/tree/width", "tmpfs", "ext4", "xfs", "btrfs") {
-        g_auto(Scene) s = scene_on(data);
+        g_auto(Scene) s = scene_on(fs_type);
         enum { FILES = 30000, DIRS = 9000 };
 
         (void) rmdir("lost+found");

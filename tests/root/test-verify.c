@@ -36,7 +36,7 @@ static void assert_verified(Answer answer, bool matches, const char *actual, uin
 }
 
 TEST_DISKS(test_depths, "/verify/depths", "ext4", "xfs", "btrfs", "tmpfs") {
-        g_autoptr(TestVolume) v = volume_mount("depths", data, 0);
+        g_autoptr(TestVolume) v = volume_mount("depths", fs_type, 0);
         g_autofree char *odd = NULL, *none = NULL, *sub = NULL;
         unsigned n;
 

@@ -5,11 +5,12 @@
 
 /* TEST(test_this, "/suite/this") { ... } defines a test, which the program's main() adds and runs. */
 #define TEST(function, path) DEFINE_TEST(function, (void), g_test_add_func(path, function))
-/* These tests have data: a word, or a row as that of add_rows(); or they have a Fixture of the program. */
-#define TEST_WORDS(function, prefix, ...) \
-        DEFINE_TEST(function, (gconstpointer data), add_words(prefix, function, __VA_ARGS__, NULL))
-#define TEST_ROWS(function, prefix, rows) \
-        DEFINE_TEST(function, (gconstpointer data), add_rows(prefix, rows, function))
+/* A test of each word, or of each row as add_rows() adds it; "word" or "row" is the name of the parameter. */
+#define TEST_WORDS(function, prefix, word, ...) \
+        DEFINE_TEST_OF(function, const char *word, add_words(prefix, test_of_##function, __VA_ARGS__, NULL))
+#define TEST_ROWS(function, prefix, rows, row) \
+        DEFINE_TEST_OF(function, const __typeof__((rows)[0]) *row, add_rows(prefix, rows, test_of_##function))
+/* The program has a type Fixture with functions that set it up and tear it down. */
 #define TEST_FIXTURE(function, path) TEST_SET_UP(function, path, fixture_set_up)
 #define TEST_SET_UP(function, path, set_up)                      \
         DEFINE_TEST(function, (Fixture * f, gconstpointer data), \
@@ -27,6 +28,12 @@
                 register_test(add_##function);                               \
         }                                                                    \
         static void function parameters
+#define DEFINE_TEST_OF(function, parameter, add)                     \
+        static void function(parameter);                             \
+        DEFINE_TEST(test_of_##function, (gconstpointer data), add) { \
+                function(data);                                      \
+        }                                                            \
+        static void function(parameter)
 void register_test(void (*add)(void));
 
 /* A program whose tests share something, or have data of another kind, defines this. */

@@ -28,8 +28,9 @@ const char *row_get(const Row *row, const char *column);
 const char *row_need(const Row *row, const char *column);
 bool row_has(const Row *row, const char *column);
 
-/* Defines a test of each row of the table. */
+/* Defines a test of each row of the table; "row" is its parameter. */
 #define TEST_TABLE(function, prefix, name, columns) \
-        DEFINE_TEST(function, (gconstpointer data), table_add_tests(table_load(name, columns), prefix, function))
+        DEFINE_TEST_OF(function, const Row *row,    \
+                       table_add_tests(table_load(name, columns), prefix, test_of_##function))
 /* Adds one test for each row, named PREFIX/ID. */
 void table_add_tests(const Table *table, const char *prefix, GTestDataFunc function);

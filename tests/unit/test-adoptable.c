@@ -26,12 +26,11 @@ static void assert_json(const json_t *value, const char *expected) {
 }
 
 TEST_TABLE(test_find, "/adoptable", "adoptable.table", "id directory =found =skipped lines") {
-        _cleanup_(mount_table_freep) MountTable *table = read_table(row_need(data, "lines"));
+        _cleanup_(mount_table_freep) MountTable *table = read_table(row_need(row, "lines"));
         _cleanup_json_ json_t *targets = json_pack("{s:b}", "/var/held", true),
                               *volumes = json_pack("{s:s}", "/var/lost", "known"), *found = NULL, *skipped = NULL;
 
-        g_assert_cmpint(adoptable_find(table, row_need(data, "directory"), targets, volumes, &found, &skipped), ==,
-                        0);
-        assert_json(found, row_need(data, "=found"));
-        assert_json(skipped, row_need(data, "=skipped"));
+        g_assert_cmpint(adoptable_find(table, row_need(row, "directory"), targets, volumes, &found, &skipped), ==, 0);
+        assert_json(found, row_need(row, "=found"));
+        assert_json(skipped, row_need(row, "=skipped"));
 }

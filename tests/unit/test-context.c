@@ -22,11 +22,11 @@ static void assert_form(const Row *row, const char *column, int (*canonicalize)(
 }
 
 TEST_TABLE(test_level, "/context/level", "levels.table", "id level =form =says") {
-        assert_form(data, "level", level_canonicalize);
+        assert_form(row, "level", level_canonicalize);
 }
 
 TEST_TABLE(test_context, "/context/full", "contexts.table", "id context =form =says") {
-        assert_form(data, "context", context_canonicalize);
+        assert_form(row, "context", context_canonicalize);
 }
 
 /* Returns a valid level of n bytes. */
@@ -86,7 +86,6 @@ TEST(test_message_is_short, "/context/message-is-short") {
 
 TEST_TABLE(test_split, "/context/split", "splits.table", "id context =user =role =type =level") {
         static const char *const columns[CONTEXT_PARTS] = { "=user", "=role", "=type", "=level" };
-        const Row *row = data;
 
         for (size_t i = 0; i < CONTEXT_PARTS; i++) {
                 _cleanup_free_ char *alone = context_part(row_need(row, "context"), (ContextPart) i);
@@ -97,7 +96,6 @@ TEST_TABLE(test_split, "/context/split", "splits.table", "id context =user =role
 }
 
 TEST_TABLE(test_conflict, "/context/conflict", "conflicts.table", "id a b =conflict") {
-        const Row *row = data;
         const char *a = row_need(row, "a"), *b = row_need(row, "b");
         bool expected = parse_boolean(row_need(row, "=conflict"));
 
@@ -165,7 +163,6 @@ TEST(test_name, "/context/name") {
 
 TEST_TABLE(test_container_contexts, "/container-contexts", "contexts-files.table",
            "id text =process =file =ro_file") {
-        const Row *row = data;
         _cleanup_(container_contexts_done) ContainerContexts c = { 0 };
 
         g_assert_cmpint(container_contexts_parse(row_need(row, "text"), &c), ==, 0);

@@ -121,8 +121,8 @@ static const json_t *find(const json_t *findings, const char *check) {
 }
 
 TEST_TABLE(test_row, "/doctor", "doctor.table", "id with =state =remedy =text") {
-        const char *id = row_need(data, "id"), *state = row_need(data, "=state"), *remedy = row_get(data, "=remedy");
-        g_auto(GStrv) words = g_strsplit(strempty(row_get(data, "with")), "; ", -1);
+        const char *id = row_need(row, "id"), *state = row_need(row, "=state"), *remedy = row_get(row, "=remedy");
+        g_auto(GStrv) words = g_strsplit(strempty(row_get(row, "with")), "; ", -1);
         g_autofree char *check = g_strndup(id, strcspn(id, "/"));
         _cleanup_json_ json_t *findings = json_array();
         const json_t *finding;
@@ -133,7 +133,7 @@ TEST_TABLE(test_row, "/doctor", "doctor.table", "id with =state =remedy =text") 
                 lie(&n, *word);
         g_assert_cmpint(facts_judge(&n, findings), ==, 0);
         finding = find(findings, check);
-        g_assert_cmpstr(answer_string(finding, "Text"), ==, row_need(data, "=text"));
+        g_assert_cmpstr(answer_string(finding, "Text"), ==, row_need(row, "=text"));
         g_assert_cmpstr(answer_string(finding, "State"), ==, state);
         g_assert_cmpstr(json_string_value(json_object_get(finding, "Remedy")), ==, remedy);
         /* doctor tells a remedy for each fault. */

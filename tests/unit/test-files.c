@@ -41,7 +41,6 @@ static mode_t mode_from_octal(const char *octal) {
 /* --- modes --- */
 
 TEST_TABLE(test_mode, "/files/mode", "ownership-modes.table", mode_columns) {
-        const Row *row = data;
         const Ownership o = { .gid = WANTED, .readers = is_yes(row_need(row, "readers")) };
         mode_t kind = kind_from_word(row_need(row, "kind")), mode = kind | mode_from_octal(row_need(row, "mode"));
 
@@ -116,7 +115,6 @@ static FilesDecision decide_labels(const Mark *mark, const char *root, const cha
 }
 
 TEST_TABLE(test_label, "/files/label", "relabel.table", label_columns) {
-        const Row *row = data;
         int state = files_state_from_string(row_need(row, "label"));
         const Mark mark = {
                 .found = MARK_PRESENT,

@@ -12,7 +12,6 @@ static char **split_options(const char *options) {
 }
 
 TEST_TABLE(test_parse, "/mount-options/parse", "mount-options.table", "id options =result =rest =context =ro =says") {
-        const Row *row = data;
         _cleanup_strv_ char **options = split_options(row_need(row, "options"));
         _cleanup_(mount_options_done) MountOptions o = { 0 };
         _cleanup_failure_ Failure f = { 0 };

@@ -46,7 +46,6 @@ static char *surround(const char *line) {
 }
 
 TEST_TABLE(test_row, "/mount-table", "mountinfo.table", "id line =target =source =type =device =context =flags") {
-        const Row *row = data;
         g_autofree char *text = surround(row_need(row, "line"));
         g_autoptr(MountTable) table = must_read(text), single = NULL;
         g_autoptr(GString) flags = g_string_new(NULL);
@@ -172,10 +171,10 @@ TEST(test_long, "/mount-table/long") {
         g_assert_cmpstr(m.context, ==, "a_u:b_r:c_t");
 }
 
-TEST_WORDS(test_malformed, "/mount-table/malformed", "50 1 8:2 / /a rw shared:1", "50 1 8:2 / /a rw shared:1 -",
+TEST_WORDS(test_malformed, "/mount-table/malformed", word, "50 1 8:2 / /a rw shared:1", "50 1 8:2 / /a rw shared:1 -",
            "50 1 8:2 / /a rw shared:1 ext4 /dev/sdb rw", "x 1 8:2 / /a rw - ext4 /dev/sdb rw",
            "50 1 8 / /a rw - ext4 /dev/sdb rw", "50") {
-        g_autofree char *text = surround(data);
+        g_autofree char *text = surround(word);
         MountTable *table = NULL;
 
         g_assert_cmpint(read_text(text, &table), <, 0);

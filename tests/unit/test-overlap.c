@@ -63,10 +63,10 @@ static void check(const Row *row, bool is_elsewhere) {
                 g_assert_cmpint(others[i] ? (int) (others[i] - row->mounts) : -1, ==, row->others[i]);
 }
 
-TEST_ROWS(test_cover, "/cover", covers) {
-        check(data, false);
+TEST_ROWS(test_cover, "/cover", covers, row) {
+        check(row, false);
 }
 
-TEST_ROWS(test_elsewhere, "/elsewhere", elsewhere) {
-        check(data, true);
+TEST_ROWS(test_elsewhere, "/elsewhere", elsewhere, row) {
+        check(row, true);
 }

@@ -56,8 +56,7 @@ static const Wrong wrong[] = {
         { "bad-fs-name-capital", "[FileSystem EXT4];Labels=yes", "[FileSystem EXT4]" },
 };
 
-TEST_ROWS(test_wrong, "/settings/wrong", wrong) {
-        const Wrong *w = data;
+TEST_ROWS(test_wrong, "/settings/wrong", wrong, w) {
         _cleanup_(settings_done) Settings s = { 0 };
         _cleanup_failure_ Failure f = { 0 };
         g_autofree char *place = NULL;

@@ -3,8 +3,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <glib.h>
-
+#include "support/cases.h"
 #include "wire/messages.h"
 #include "wire/names.h"
 #include "wire/peer.h"
@@ -209,7 +208,7 @@ static void assert_complete(const MessageType *type, char *members) {
 #define TEST_TYPE(Type, name, statement) test_type(&name##_type)
 #endif
 
-static void test_round_trip(void) {
+TEST(test_round_trip, "/wire/round-trip") {
         TEST_TYPE(Node, node, );
         TEST_TYPE(MountFact, mount_fact, v.superblock_read_only = false; v.note_id = 0);
         TEST_TYPE(MountOutcome, mount_outcome, v.root_inode = 0; v.overrides_labels = false;
@@ -242,7 +241,7 @@ static void test_round_trip(void) {
 }
 
 /* An array arrives with all its elements, and the struct behind it can be read, too. */
-static void test_arrays(void) {
+TEST(test_arrays, "/wire/arrays") {
         for (size_t n = 0; n <= 9; n++) {
                 _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = message_new();
                 const Mark mark = { .found = MARK_PRESENT, .ownership_state = FILES_COMPLETE, .gid = 3000 };
@@ -265,7 +264,7 @@ static void test_arrays(void) {
 }
 
 /* D-Bus can't carry such text, so it is escaped. */
-static void test_not_utf_8(void) {
+TEST(test_not_utf_8, "/wire/not-utf-8") {
         const MountFact fact = { .target = S("/t/\xff"), .source = S("\x80"), .root = S("/\xef\xb7\x90") };
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = message_new();
         _cleanup_(mount_fact_done) MountFact read = { 0 };
@@ -278,7 +277,7 @@ static void test_not_utf_8(void) {
 }
 
 /* A context and a group without a state mean nothing, and are not sent. */
-static void test_mark_leftovers(void) {
+TEST(test_mark_leftovers, "/wire/mark-leftovers") {
         const Mark said = { .found = MARK_PRESENT, .context = S(CONTEXT), .tainted = true, .gid = 5 },
                    meant = { .found = MARK_PRESENT, .tainted = true };
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = message_new();
@@ -308,7 +307,7 @@ static void test_mark_leftovers(void) {
         G_STMT_END
 
 /* A value without a word is sent as "". */
-static void test_words(void) {
+TEST(test_words, "/wire/refused/words") {
         REFUSED(VerifyCall, verify_call, v.depth = VERIFY_DEPTHS);
         REFUSED(VerifyResult, verify_result, v.reset = MARK_CHANGES);
         REFUSED(PlanAnswer, plan_answer, v.step = PLAN_STEPS);
@@ -321,7 +320,7 @@ static void test_words(void) {
         REFUSED(OperationResult, operation_result, v.mark.found = MARKS_FOUND);
 }
 
-static void test_contexts(void) {
+TEST(test_contexts, "/wire/refused/contexts") {
         static char *const contexts[] = { S("nonsense"), S(NOT_IN_FORM), S("a:b:c:s0\""), S(" "), S("a:b:c:s0\n") };
 
         for (size_t i = 0; i < G_N_ELEMENTS(contexts); i++) {
@@ -343,7 +342,7 @@ static void test_contexts(void) {
 }
 
 /* selvold shows such texts to users: they are one line, without control characters, and not too long. */
-static void test_lines(void) {
+TEST(test_lines, "/wire/refused/lines") {
         g_autofree char *endless = g_strnfill(16 * 1024 + 1, 'x');
         char *const lines[] = { S("a\nb"), S("a\x1b[2J"), S("\r"), endless };
 
@@ -371,7 +370,7 @@ static void test_lines(void) {
         }
 }
 
-static void test_values(void) {
+TEST(test_values, "/wire/refused/values") {
         REFUSED(OrphanInfo, orphan_info, v.pid = 0);
         REFUSED(OrphanInfo, orphan_info, v.pid = -1);
         REFUSED(OrphanInfo, orphan_info, v.operation = S(""));
@@ -389,7 +388,7 @@ static void test_values(void) {
 }
 
 /* A walk never names more, and there can't be more holders. */
-static void test_too_many(void) {
+TEST(test_too_many, "/wire/refused/too-many") {
         static WalkIssue issues[WALK_ISSUES_MAX + 1];
         static Reliance reliances[16 * 1024 + 1];
         char *submounts[WALK_SUBMOUNTS_MAX + 2] = { NULL };
@@ -414,7 +413,7 @@ static void assert_next(sd_bus_message *m, unsigned expected) {
 
 /* The reader stops at the limit, and not at the end: to read an array that fills a message could take
  * minutes, in which selvold serves nobody else. */
-static void test_ends_at_limit(void) {
+TEST(test_ends_at_limit, "/wire/refused/ends-at-limit") {
         static const unsigned lengths[] = { WALK_SUBMOUNTS_MAX + 2, 5000 };
 
         for (size_t i = 0; i < G_N_ELEMENTS(lengths); i++) {
@@ -436,7 +435,7 @@ static void test_ends_at_limit(void) {
 }
 
 /* selvold reads options of callers with this function, too. */
-static void test_strings(void) {
+TEST(test_strings, "/wire/strings") {
         static const struct {
                 unsigned n, max;
                 int result;
@@ -464,7 +463,7 @@ static void test_strings(void) {
 }
 
 /* The reader refuses states that contradict each other. */
-static void test_marks(void) {
+TEST(test_marks, "/wire/refused/marks") {
         static const struct {
                 const char *found, *label, *context;
                 int tainted;
@@ -508,7 +507,7 @@ static void test_marks(void) {
 
 /* --- errors --- */
 
-static void test_errors(void) {
+TEST(test_errors, "/wire/errors") {
         static const struct {
                 const char *name, *message;
                 FailureKind kind;
@@ -547,24 +546,6 @@ static void test_errors(void) {
         }
 }
 
-int main(int argc, char **argv) {
-        g_test_init(&argc, &argv, NULL);
+void add_tests(void) {
         open_bus();
-        g_test_add_func("/wire/round-trip", test_round_trip);
-        g_test_add_func("/wire/arrays", test_arrays);
-        g_test_add_func("/wire/not-utf-8", test_not_utf_8);
-        g_test_add_func("/wire/mark-leftovers", test_mark_leftovers);
-        g_test_add_func("/wire/refused/words", test_words);
-        g_test_add_func("/wire/refused/contexts", test_contexts);
-        g_test_add_func("/wire/refused/lines", test_lines);
-        g_test_add_func("/wire/refused/values", test_values);
-        g_test_add_func("/wire/refused/too-many", test_too_many);
-        g_test_add_func("/wire/refused/ends-at-limit", test_ends_at_limit);
-        g_test_add_func("/wire/strings", test_strings);
-        g_test_add_func("/wire/refused/marks", test_marks);
-        g_test_add_func("/wire/errors", test_errors);
-
-        int r = g_test_run();
-        sd_bus_close_unref(bus);
-        return r;
 }
