@@ -132,7 +132,8 @@ void job_set_deadline(Job *job, uint64_t usec) {
 
 void job_fail(Job *job, int r) {
         /* LIMIT_REACHED says that nothing was done. */
-        FailureKind kind = r == -ENOMEM && !job->walk_asked ? FAILURE_LIMIT_REACHED : FAILURE_WORKER_FAILED;
+        const bool begun = job->walk_asked || job->state == JOB_ACTING;
+        FailureKind kind = r == -ENOMEM && !begun ? FAILURE_LIMIT_REACHED : FAILURE_WORKER_FAILED;
         const char *text;
 
         if (job_has_failed(job) || r >= 0)
@@ -140,8 +141,8 @@ void job_fail(Job *job, int r) {
         /* sd-bus returns -ENXIO or -EBUSY for a message with other types than expected. */
         text = r == -EBADMSG || r == -ENXIO || r == -EBUSY
                        ? "The worker's message could not be parsed: are selvold and selvol-worker of the same version? To restart both: systemctl restart selvol-worker.socket selvol-worker selvold"
-               : r == -ENOMEM && job->walk_asked
-                       ? "selvold ran out of memory, and files may have been changed. Free memory on the node, then call again."
+               : r == -ENOMEM && begun
+                       ? "selvold ran out of memory when the operation had begun. Free memory on the node, then call again."
                        : strerror(-r);
         if (failure_set(&job->failure, kind, "%s", text) < 0)
                 job->failure = (Failure){ .kind = kind, .message = NULL };

@@ -30,14 +30,26 @@ TEST(test_due_late, "/progress/due-late") {
         g_assert_cmpint(progress_next_news(&p, 301 * USEC_PER_SEC), ==, PROGRESS_NO_NEWS);
 }
 
-/* The error for a lack of memory tells the caller whether files may have been changed. */
+/* The error for a lack of memory tells the caller whether anything may have been done. */
 TEST(test_out_of_memory, "/progress/out-of-memory") {
-        for (int walk_asked = 0; walk_asked <= 1; walk_asked++) {
-                Job job = { .operation = OPERATION_MOUNT, .walk_asked = walk_asked };
+        static const struct {
+                JobState state;
+                bool walk_asked;
+                FailureKind kind;
+        } rows[] = {
+                { JOB_QUEUED, false, FAILURE_LIMIT_REACHED },
+                { JOB_RUNNING, false, FAILURE_LIMIT_REACHED },
+                { JOB_RUNNING, true, FAILURE_WORKER_FAILED },
+                { JOB_ACTING, false, FAILURE_WORKER_FAILED },
+        };
+
+        for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
+                Job job = { .state = rows[i].state, .walk_asked = rows[i].walk_asked };
 
                 job_fail(&job, -ENOMEM);
-                g_assert_cmpint(job.failure.kind, ==, walk_asked ? FAILURE_WORKER_FAILED : FAILURE_LIMIT_REACHED);
-                g_assert_cmpint(!!strstr(job.failure.message, "files may have been changed"), ==, walk_asked);
+                g_assert_cmpint(job.failure.kind, ==, rows[i].kind);
+                g_assert_cmpint(!!strstr(job.failure.message, "had begun"), ==,
+                                rows[i].kind == FAILURE_WORKER_FAILED);
                 failure_done(&job.failure);
         }
 }
