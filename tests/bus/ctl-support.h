@@ -27,10 +27,21 @@ enum { EXCHANGES_MAX = 4 };
 #define FAIL(method, arguments, error, message) \
         { MANAGER, method, arguments, NULL, error, message }
 
+/* What selvolctl asks for; the last arguments are the reply, or NULL, the error and its message. */
+#define GET_OBJECTS(...) \
+        { OBJECTS, "GetManagedObjects", "()", __VA_ARGS__ }
+#define NO_OBJECTS GET_OBJECTS("(@a{oa{sa{sv}}} {},)")
+#define GET_MANAGER(...) \
+        { "/org/selvol1", "org.freedesktop.DBus.Properties", "GetAll", "('org.selvol1.Manager',)", __VA_ARGS__ }
+#define GET_OF_MANAGER(property, reply) \
+        { "/org/selvol1", "org.freedesktop.DBus.Properties", "Get", "('org.selvol1.Manager', '" property "')", reply }
+#define GET_PVC1 CALL("GetVolume", "('pvc-1',)", "(objectpath '" PVC1 "',)")
+#define GET_PROPERTIES(properties) \
+        { PROPERTIES, "GetAll", "('org.selvol1.Volume',)", "(" properties ",)" }
+
 #define JOB      "org.selvol1.Job"
 #define DBUS_JOB JOB7, "org.freedesktop.DBus.Properties"
-#define RELABEL \
-        { MANAGER, "Relabel", "('pvc-1', '', " NO_OPTIONS ")", "(objectpath '" JOB7 "',)" }
+#define RELABEL  CALL("Relabel", "('pvc-1', '', " NO_OPTIONS ")", "(objectpath '" JOB7 "',)")
 #define WAIT(answer) \
         { JOB7, JOB, "Wait", "()", answer }
 

@@ -9,14 +9,11 @@
 
 #define ID(element, id) "'/org/selvol1/volume/" element "': {'org.selvol1.Volume': {'Id': <'" id "'>}}, "
 #define OTHERS          ID("x", "csi:disk=1:2") ID("b", "dm9s=") ID("o", "-q") ID("h", "~root") ID("v", "v=~root")
-#define KNOWN                                                                                                        \
-        {                                                                                                            \
-                OBJECTS, "GetManagedObjects", "()",                                                                  \
-                        "({objectpath '" PVC1 "': {'org.selvol1.Volume': {'Id': <'pvc-1'>, 'Holders': <[{'Target': " \
-                        "<'/nowhere/a b'>}, {'Target': <'/nowhere/c'>}]>}}, " OTHERS "'" JOB6                        \
-                        "': {'org.selvol1.Job': {'Id': <uint64 6>, 'State': <'ended'>}}, '" JOB7                     \
-                        "': {'org.selvol1.Job': {'Id': <uint64 7>, 'State': <'acting'>}}},)"                         \
-        }
+#define KNOWN                                                                                                    \
+        GET_OBJECTS("({objectpath '" PVC1 "': {'org.selvol1.Volume': {'Id': <'pvc-1'>, 'Holders': <[{'Target': " \
+                    "<'/nowhere/a b'>}, {'Target': <'/nowhere/c'>}]>}}, " OTHERS "'" JOB6                        \
+                    "': {'org.selvol1.Job': {'Id': <uint64 6>, 'State': <'ended'>}}, '" JOB7                     \
+                    "': {'org.selvol1.Job': {'Id': <uint64 7>, 'State': <'acting'>}}},)")
 
 /* The command is what was typed after "selvolctl "; FILES is a directory. */
 static const Case cases[] = {

@@ -3,14 +3,14 @@
 
 #include "ctl-support.h"
 
-#define OWNERSHIP \
-        { MANAGER, "ApplyOwnership", "('pvc-1', uint32 1000, " NO_OPTIONS ")", "(objectpath '" JOB7 "',)" }
+#define OWNERSHIP CALL("ApplyOwnership", "('pvc-1', uint32 1000, " NO_OPTIONS ")", "(objectpath '" JOB7 "',)")
 #define FAILED                                                                                                    \
         "('EntriesFailed', {'ErrorMessage': <'1 of 300 entries could not be relabeled: a\\\\x0ab: no.'>, " WALKED \
         ", 'EntriesFailed': <uint64 1>, 'Failures': <[('a\\\\x0ab', 'no')]>})"
 
-#define GET_JOB7 \
-        { MANAGER, "GetJob", "(uint64 7,)", "(objectpath '" JOB7 "',)" }
+#define GET_JOB7 CALL("GetJob", "(uint64 7,)", "(objectpath '" JOB7 "',)")
+#define CANCEL \
+        { JOB7, JOB, "Cancel", "()", "()" }
 
 #define JOBS                                                                                                     \
         "({objectpath '/org/selvol1/job/10': {'org.selvol1.Job': {'Id': <uint64 10>, 'Operation': <'relabel'>, " \
@@ -160,15 +160,15 @@ static const Case cases[] = {
                   "\"Mismatches\":[{\"Message\":\"u:r:tmp_t:s0\",\"Path\":\"data/a\"},{\"Message\":\"\",\"Path\":"
                   "\"b\"}],\"Text\":\"2 of 31250 differ.\",\"Volume\":\"pvc-1\"}" },
 
-        { "jobs/table", "jobs", CALLS({ OBJECTS, "GetManagedObjects", "()", JOBS }),
+        { "jobs/table", "jobs", CALLS(GET_OBJECTS(JOBS)),
           .out = "ID OPERATION VOLUME  STATE   STARTED                 ENTRIES TOTAL PERCENT RATE TIME-LEFT RESULT   CONTEXT\n"
                  "7  verify    /té\\x1b ended   -                       0       -     -       -    -         TimedOut -\n"
                  "10 relabel   pvc-1   acting  2026-01-01 00:00:00 UTC 500     2000  25      100  -         -        " CONTEXT
                  "\n"
                  "11 mount     pvc-1   waiting -                       -       -     -       -    -         -        -\n"
                  "\n3 jobs listed.\n" },
-        { "jobs/none", "jobs --no-legend", CALLS({ OBJECTS, "GetManagedObjects", "()", "(@a{oa{sa{sv}}} {},)" }) },
-        { "jobs/json", "jobs --json", CALLS({ OBJECTS, "GetManagedObjects", "()", JOBS }),
+        { "jobs/none", "jobs --no-legend", CALLS(NO_OBJECTS) },
+        { "jobs/json", "jobs --json", CALLS(GET_OBJECTS(JOBS)),
           .json = "[{\"EntriesDone\":0,\"EntriesTotal\":null,\"ErrorMessage\":\"Slow.\",\"ErrorName\":\"TimedOut\","
                   "\"Id\":7,\"Operation\":\"verify\",\"Percent\":null,\"RemainingUSec\":null,"
                   "\"Result\":\"TimedOut\",\"State\":\"ended\",\"Volume\":\"/t\\u00e9\\u001b\"},{\"Context\":\"" CONTEXT
@@ -182,17 +182,15 @@ static const Case cases[] = {
         { "cancel/canceled", "cancel 7",
           CALLS(GET_JOB7,
                 WAIT("('Canceled', {'ErrorMessage': <'x'>, 'EntriesDone': <uint64 300>, 'EntriesChanged': <uint64 2>})"),
-                { JOB7, JOB, "Cancel", "()", "()" }),
+                CANCEL),
           .out = "            Job: 7\n       Canceled: yes\n         Result: Canceled\n        Message: x\n"
                  "        Entries: 300\nEntries changed: 2\n" },
-        { "cancel/ended", "cancel 7",
-          CALLS(GET_JOB7, WAIT("('done', @a{sv} {})"), { JOB7, JOB, "Cancel", "()", "()" }),
+        { "cancel/ended", "cancel 7", CALLS(GET_JOB7, WAIT("('done', @a{sv} {})"), CANCEL),
           .out = "     Job: 7\nCanceled: no\n  Result: done\n" },
         { "cancel/json", "cancel 7 --json",
-          CALLS(GET_JOB7, WAIT("('Canceled', {'EntriesDone': <uint64 0>})"), { JOB7, JOB, "Cancel", "()", "()" }),
+          CALLS(GET_JOB7, WAIT("('Canceled', {'EntriesDone': <uint64 0>})"), CANCEL),
           .json = "{\"Canceled\":true,\"EntriesDone\":0,\"Job\":7,\"Result\":\"Canceled\"}" },
-        { "cancel/quiet", "cancel 7 -q",
-          CALLS(GET_JOB7, WAIT("('Canceled', @a{sv} {})"), { JOB7, JOB, "Cancel", "()", "()" }) },
+        { "cancel/quiet", "cancel 7 -q", CALLS(GET_JOB7, WAIT("('Canceled', @a{sv} {})"), CANCEL) },
         { "cancel/denied", "cancel 7",
           CALLS(GET_JOB7, WAIT("('Canceled', @a{sv} {})"),
                 { JOB7, JOB, "Cancel", "()", NULL, "org.freedesktop.DBus.Error.AccessDenied", "No, says polkit." }),

@@ -64,20 +64,15 @@
         ",\"Volume\":\"pvc-1\"}]"
 #define REFUSED_LATE_LINE "3000-01-01 00:00:00 UTC GroupConflict: Failed to mount volume pvc-1.\n"
 
-#define NO_OBJECTS \
-        { OBJECTS, "GetManagedObjects", "()", "(@a{oa{sa{sv}}} {},)" }
-
-#define STATUS                                                                                                                \
-        {                                                                                                                     \
-                { "/org/selvol1", "org.freedesktop.DBus.Properties", "GetAll", "('org.selvol1.Manager',)",                    \
-                  "({'Version': <'1.2'>, 'SELinuxMode': <'enforcing'>, 'UnrecordedMounts': <[('v', '/t')]>},)" },             \
-                        { OBJECTS, "GetManagedObjects", "()",                                                                 \
-                          "({objectpath '/a': {'org.selvol1.Volume': {'Id': <'a'>, 'LabelState': <'complete'>, 'Tainted': "   \
-                          "<true>, 'Holders': <[{'Target': <'/t'>}, {'Target': <'/u'>}]>}}, '/b': {'org.selvol1.Volume': "    \
-                          "{'Id': <'b'>, 'LabelState': <'partial'>, 'Holders': <@aa{sv} []>}}, '/c': {'org.selvol1.Volume': " \
-                          "{'Id': <'c'>, 'LabelState': <'unknown'>}}},)" },                                                   \
-                        { OBJECTS, "GetManagedObjects", "()", WAITING_JOBS },                                                 \
-        }
+#define VOLUMES                                                                                                   \
+        "({objectpath '/a': {'org.selvol1.Volume': {'Id': <'a'>, 'LabelState': <'complete'>, 'Tainted': <true>, " \
+        "'Holders': <[{'Target': <'/t'>}, {'Target': <'/u'>}]>}}, '/b': {'org.selvol1.Volume': {'Id': <'b'>, "    \
+        "'LabelState': <'partial'>, 'Holders': <@aa{sv} []>}}, '/c': {'org.selvol1.Volume': {'Id': <'c'>, "       \
+        "'LabelState': <'unknown'>}}},)"
+#define STATUS                                                                                                       \
+        CALLS(GET_MANAGER(                                                                                           \
+                      "({'Version': <'1.2'>, 'SELinuxMode': <'enforcing'>, 'UnrecordedMounts': <[('v', '/t')]>},)"), \
+              GET_OBJECTS(VOLUMES), GET_OBJECTS(WAITING_JOBS))
 
 static const Case cases[] = {
         { "conflicts/none", "conflicts", CALLS(NO_OBJECTS), .journal = NO_RECORDS,
@@ -91,8 +86,7 @@ static const Case cases[] = {
           .json = "{\"Refused\":null,\"Waiting\":[]}" },
         { "conflicts/refused-only", "conflicts", CALLS(NO_OBJECTS), .journal = REFUSED,
           .out = "Nobody waits.\n\nRefused in the last hour:\n" REFUSED_LATE_LINE },
-        { "conflicts/text", "conflicts", CALLS({ OBJECTS, "GetManagedObjects", "()", WAITING_JOBS }),
-          .journal = REFUSED,
+        { "conflicts/text", "conflicts", CALLS(GET_OBJECTS(WAITING_JOBS)), .journal = REFUSED,
           .out = "Job 3: mount of pvc-1 at /t for pod-B with u:r:t:s0 waits since 2026-01-01 00:00:00 UTC\n"
                  "    for holder pod-A of pvc-1 at /a\\x1b with u:r:t:s0:c7 since 2026-01-01 00:00:00 UTC\n"
                  "        To end it: selvolctl unmount $'/a\\x1b'\n"
@@ -104,8 +98,7 @@ static const Case cases[] = {
                  "Job 5: verify of /x\n"
                  "    for other jobs to end: too many run, or one has left a process that can't be ended\n"
                  "\nRefused in the last hour:\n" REFUSED_LATE_LINE },
-        { "conflicts/json", "conflicts --json", CALLS({ OBJECTS, "GetManagedObjects", "()", WAITING_JOBS }),
-          .journal = REFUSED,
+        { "conflicts/json", "conflicts --json", CALLS(GET_OBJECTS(WAITING_JOBS)), .journal = REFUSED,
           .json = "{\"Refused\":" REFUSED_JSON
                   ",\"Waiting\":[{\"Context\":\"u:r:t:s0\",\"Holder\":\"pod-B\",\"Id\":3,"
                   "\"Operation\":\"mount\",\"StartedUSec\":1767225600000000,\"State\":\"waiting\",\"Target\":\"/t\","
@@ -131,16 +124,11 @@ static const Case cases[] = {
                   ",\"Holders\":2,\"JobsRunning\":1,\"JobsWaiting\":3,\"LabelsComplete\":1,"
                   "\"LabelsPartial\":1,\"LabelsUnknown\":1,\"Running\":true,\"SELinuxMode\":\"enforcing\","
                   "\"UnrecordedMounts\":[[\"v\",\"/t\"]],\"Version\":\"1.2\",\"Volumes\":3,\"VolumesTainted\":1}" },
-        { "status/no-journal", "status --no-legend",
-          CALLS({ "/org/selvol1", "org.freedesktop.DBus.Properties", "GetAll", "('org.selvol1.Manager',)",
-                  "(@a{sv} {},)" },
-                NO_OBJECTS, NO_OBJECTS),
+        { "status/no-journal", "status --no-legend", CALLS(GET_MANAGER("(@a{sv} {},)"), NO_OBJECTS, NO_OBJECTS),
           .out = "             Running: yes\n             Volumes: 0\n             Holders: 0\n     Labels complete: 0\n"
                  "      Labels partial: 0\n      Labels unknown: 0\nWith unlabeled files: 0\n        Jobs running: 0\n"
                  "        Jobs waiting: 0\n\nWhat failed in the last hour is not known: 'selvolctl history' says why.\n" },
-        { "status/denied", "status",
-          CALLS({ "/org/selvol1", "org.freedesktop.DBus.Properties", "GetAll", "('org.selvol1.Manager',)", NULL,
-                  "org.freedesktop.DBus.Error.AccessDenied", "No." }),
+        { "status/denied", "status", CALLS(GET_MANAGER(NULL, "org.freedesktop.DBus.Error.AccessDenied", "No.")),
           .code = 4,
           .err = "selvolctl: Access denied: only root and members of the group selvol can call selvold. 'usermod -aG selvol USER' adds one, from the next login on.\n" },
 
@@ -184,11 +172,9 @@ TEST_FIXTURE(test_history_denied, "/ctl/history/denied") {
 /* The rest of what doctor says depends on the machine. */
 TEST_FIXTURE(test_doctor, "/ctl/doctor") {
         static const Exchange exchanges[] = {
-                { "/org/selvol1", "org.freedesktop.DBus.Properties", "Get", "('org.selvol1.Manager', 'Version')",
-                  "(<'1.2\033'>,)" },
-                { OBJECTS, "GetManagedObjects", "()",
-                  "({objectpath '" PVC1
-                  "': {'org.selvol1.Volume': {'LastVerifiedUSec': <uint64 32503680000000000>}}},)" },
+                GET_OF_MANAGER("Version", "(<'1.2\033'>,)"),
+                GET_OBJECTS("({objectpath '" PVC1
+                            "': {'org.selvol1.Volume': {'LastVerifiedUSec': <uint64 32503680000000000>}}},)"),
         };
         g_autoptr(GSubprocess) child = ctl_start("doctor", -1);
         g_autofree char *out = NULL, *err = NULL;
@@ -280,22 +266,16 @@ TEST_FIXTURE_ROWS(test_config, "/ctl/config", config_cases) {
         g_assert_true(g_spawn_command_line_sync(remove, NULL, NULL, NULL, NULL));
 }
 
-#define CSI  "/var/lib/kubelet/pods/uid-1/volumes/kubernetes.io~csi/pvc-1/mount"
-#define LOST "/var/lib/kubelet/lost"
-#define GET_MANAGER                                                                                      \
-        {                                                                                                \
-                "/org/selvol1", "org.freedesktop.DBus.Properties", "GetAll", "('org.selvol1.Manager',)", \
-                        "({'UnrecordedMounts': <[('lost', '" LOST "')]>},)"                              \
-        }
-#define GET_HELD                                                                                                              \
-        {                                                                                                                     \
-                OBJECTS, "GetManagedObjects", "()",                                                                           \
-                        "({objectpath '/org/selvol1/volume/h': {'org.selvol1.Volume': {'Id': <'h'>, 'Holders': <[{'Target': " \
-                        "<'/var/lib/kubelet/held'>}]>}}},)"                                                                   \
-        }
+#define CSI      "/var/lib/kubelet/pods/uid-1/volumes/kubernetes.io~csi/pvc-1/mount"
+#define LOST     "/var/lib/kubelet/lost"
+#define GET_LOST GET_MANAGER("({'UnrecordedMounts': <[('lost', '" LOST "')]>},)")
+#define GET_HELD                                                                                                      \
+        GET_OBJECTS(                                                                                                  \
+                "({objectpath '/org/selvol1/volume/h': {'org.selvol1.Volume': {'Id': <'h'>, 'Holders': <[{'Target': " \
+                "<'/var/lib/kubelet/held'>}]>}}},)")
 
 static const Case adopt_cases[] = {
-        { "plan", "adopt --all /var/lib/kubelet", CALLS(GET_HELD, GET_MANAGER),
+        { "plan", "adopt --all /var/lib/kubelet", CALLS(GET_HELD, GET_LOST),
           .out = "VOLUME HOLDER TARGET                                                            SOURCE   FS-TYPE CONTEXT\n"
                  "pvc-1  uid-1  " CSI " /dev/vdb ext4    u:r:t:s0\n"
                  "lost   -      /var/lib/kubelet/lost                                             /dev/vdc ext4    -\n"
@@ -303,7 +283,7 @@ static const Case adopt_cases[] = {
           .err = "selvolctl: /var/lib/kubelet/x: no volume id follows from its path: adopt it with 'selvolctl adopt VOLUME "
                  "TARGET'\nselvolctl: Nothing was adopted. To adopt these: selvolctl adopt --all /var/lib/kubelet --yes\n" },
         { "yes", "adopt --all /var/lib/kubelet --yes --fs-group 5",
-          CALLS(GET_HELD, GET_MANAGER,
+          CALLS(GET_HELD, GET_LOST,
                 FAIL("AdoptVolume",
                      "('pvc-1', '" CSI
                      "', {'SELinuxContext': <'u:r:t:s0'>, 'SELinuxRelabelPolicy': <'OnVolumeMount'>, "

@@ -86,7 +86,7 @@ TEST_FIXTURE_ROWS(test_width, "/ctl-progress", widths) {
 }
 
 /* It follows what is said, also of a total that isn't known or was too low, and of no other job. */
-static void test_changes(Fixture *f, gconstpointer data) {
+TEST_FIXTURE(test_changes, "/ctl-progress/changes") {
         g_autoptr(GDBusMethodInvocation) wait = NULL;
         g_autofree char *first = progress_text(12, 0, 0, 0), *second = progress_text(5, 4, 3, 1),
                         *other = progress_text(999, 1000, 0, 0), *out = NULL;
@@ -110,7 +110,7 @@ static void test_changes(Fixture *f, gconstpointer data) {
 }
 
 /* However often something changes. */
-static void test_rate(Fixture *f, gconstpointer data) {
+TEST_FIXTURE(test_rate, "/ctl-progress/rate") {
         g_autoptr(GDBusMethodInvocation) wait = NULL;
         g_autofree char *out = NULL;
         g_auto(GStrv) lines = NULL;
@@ -167,18 +167,12 @@ typedef struct CallCase {
 } CallCase;
 
 static const CallCase calls[] = {
-        { "mount",
-          "mount pvc-1 /dev/vdb /t",
-          "waiting",
-          { MANAGER, "MountVolume", "('pvc-1', '/dev/vdb', '/t', " NO_OPTIONS ")", "('', '', @a{sv} {})" } },
-        { "adopt",
-          "adopt pvc-1 /t",
-          "acting",
-          { MANAGER, "AdoptVolume", "('pvc-1', '/t', " NO_OPTIONS ")", "('', '', @a{sv} {})" } },
-        { "verify",
-          "verify pvc-1 --depth full",
-          "running",
-          { MANAGER, "VerifyLabel", "('pvc-1', '', {'Depth': <'full'>})", "(true, '', @a{sv} {})" } },
+        { "mount", "mount pvc-1 /dev/vdb /t", "waiting",
+          CALL("MountVolume", "('pvc-1', '/dev/vdb', '/t', " NO_OPTIONS ")", "('', '', @a{sv} {})") },
+        { "adopt", "adopt pvc-1 /t", "acting",
+          CALL("AdoptVolume", "('pvc-1', '/t', " NO_OPTIONS ")", "('', '', @a{sv} {})") },
+        { "verify", "verify pvc-1 --depth full", "running",
+          CALL("VerifyLabel", "('pvc-1', '', {'Depth': <'full'>})", "(true, '', @a{sv} {})") },
 };
 
 static void answer_properties(Fixture *f, const char *path, const char *operation, const char *state, int id) {
@@ -255,7 +249,7 @@ static const Interrupted interrupted[] = {
 
 TEST_FIXTURE_ROWS(test_interrupt_call, "/ctl-progress/interrupt", interrupted) {
         const Interrupted *c = data;
-        const Exchange look = { OBJECTS, "GetManagedObjects", "()", c->objects, "org.selvol1.Error.Busy", "" };
+        const Exchange look = GET_OBJECTS(c->objects, "org.selvol1.Error.Busy", "");
         g_autoptr(GSubprocess) child = ctl_start(calls[0].command, -1);
         g_autoptr(GDBusMethodInvocation) call = await_call(f, &calls[0].call);
         g_autofree char *out = NULL, *err = NULL;
@@ -299,8 +293,6 @@ void add_tests(void) {
         g_setenv("TERM", "xterm", TRUE);
         g_unsetenv("COLUMNS");
 
-        ADD("/ctl-progress/changes", NULL, test_changes);
-        ADD("/ctl-progress/rate", NULL, test_rate);
         ADD("/ctl-progress/quick", "relabel pvc-1", test_unseen);
         ADD("/ctl-progress/quiet", "relabel pvc-1 -q", test_unseen);
         ADD("/ctl-progress/interrupt/int", GINT_TO_POINTER(SIGINT), test_interrupt);

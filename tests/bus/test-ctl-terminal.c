@@ -48,9 +48,8 @@ static char *pagers;
 /* Returns what it has written on the terminal. */
 static char *run_list(Fixture *f, const char *command, unsigned short columns, const char *pager) {
         static const Exchange exchanges[] = {
-                { OBJECTS, "GetManagedObjects", "()", VOLUMES },
-                { "/org/selvol1", "org.freedesktop.DBus.Properties", "Get",
-                  "('org.selvol1.Manager', 'UnrecordedMounts')", "(<@a(ss) []>,)" },
+                GET_OBJECTS(VOLUMES),
+                GET_OF_MANAGER("UnrecordedMounts", "(<@a(ss) []>,)"),
         };
         g_autofree char *out = NULL, *path = g_strdup(g_getenv("PATH"));
         g_auto(GStrv) lines = NULL;
@@ -99,8 +98,8 @@ static void test_list(Fixture *f, gconstpointer data) {
 }
 
 static const Case pager_cases[] = {
-        { "conflicts", "conflicts", CALLS({ OBJECTS, "GetManagedObjects", "()", "(@a{oa{sa{sv}}} {},)" }),
-          .journal = NO_RECORDS, .out = ":Nobody waits, and nobody was refused in the last hour.\r\n" },
+        { "conflicts", "conflicts", CALLS(NO_OBJECTS), .journal = NO_RECORDS,
+          .out = ":Nobody waits, and nobody was refused in the last hour.\r\n" },
         { "history", "history",
           .journal = RECORD("1", "selvold.service", "SELVOL_OPERATION=mount\nSELVOL_RESULT=done\nMESSAGE=Mounted.\n"),
           .out = ":1970-01-01 00:00:00 UTC Mounted.\r\n" },
@@ -185,10 +184,9 @@ static void test_privileged_without_less(Fixture *f, gconstpointer data) {
 /* Words that need attention have a color, also through a pager. */
 static void test_colors(Fixture *f, gconstpointer data) {
         static const Exchange exchanges[] = {
-                { MANAGER, "GetVolume", "('pvc-1',)", "(objectpath '" PVC1 "',)" },
-                { PROPERTIES, "GetAll", "('org.selvol1.Volume',)",
-                  "({'LabelState': <'partial'>, 'Holders': <[{'Target': <'/t'>, 'State': <'mounting'>, "
-                  "'SinceUSec': <uint64 0>}]>},)" },
+                GET_PVC1,
+                GET_PROPERTIES("{'LabelState': <'partial'>, 'Holders': <[{'Target': <'/t'>, 'State': <'mounting'>, "
+                               "'SinceUSec': <uint64 0>}]>}"),
         };
         g_autofree char *out = NULL;
         g_auto(Terminal) t = { 0 };

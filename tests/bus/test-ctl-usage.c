@@ -5,16 +5,14 @@
 #include "ctl-support.h"
 #include "wire/option-table.h"
 
-#define OBJECTS_CALL                                                                                                            \
-        {                                                                                                                       \
-                OBJECTS, "GetManagedObjects", "()",                                                                             \
-                        "({objectpath '" PVC1                                                                                   \
-                        "': {'org.selvol1.Volume': {'Id': <'pvc-1'>, 'Holders': <[{'Target': <'/var/a'>}, "                     \
-                        "{'Target': <'/srv/b'>}]>}}, '/org/selvol1/volume/x': {'org.selvol1.Volume': {'Id': <'x\033'>}}, "      \
-                        "'/org/selvol1/volume/data': {'org.selvol1.Volume': {'Id': <'data'>, 'Holders': <@aa{sv} []>}}, '" JOB6 \
-                        "': {'org.selvol1.Job': {'Id': <uint64 6>, 'State': <'ended'>}}, '" JOB7                                \
-                        "': {'org.selvol1.Job': {'Id': <uint64 7>, 'State': <'walking'>}}},)"                                   \
-        }
+#define OBJECTS_CALL                                                                                                    \
+        GET_OBJECTS(                                                                                                    \
+                "({objectpath '" PVC1                                                                                   \
+                "': {'org.selvol1.Volume': {'Id': <'pvc-1'>, 'Holders': <[{'Target': <'/var/a'>}, "                     \
+                "{'Target': <'/srv/b'>}]>}}, '/org/selvol1/volume/x': {'org.selvol1.Volume': {'Id': <'x\033'>}}, "      \
+                "'/org/selvol1/volume/data': {'org.selvol1.Volume': {'Id': <'data'>, 'Holders': <@aa{sv} []>}}, '" JOB6 \
+                "': {'org.selvol1.Job': {'Id': <uint64 6>, 'State': <'ended'>}}, '" JOB7                                \
+                "': {'org.selvol1.Job': {'Id': <uint64 7>, 'State': <'walking'>}}},)")
 
 #define MISTAKE(name, command, message) \
         { "usage/" name, command, .code = 2, .err = "selvolctl: " message "\n" }

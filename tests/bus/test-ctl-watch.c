@@ -86,14 +86,10 @@ static void emit(GDBusMethodInvocation *call, const char *path, const char *inte
 /* The monitor prints a line for each event, at once, and none for a value that has not changed. It prints the
  * end of the service, too, and ends when it is interrupted. */
 TEST_FIXTURE_ROWS(test_monitor, "/ctl-watch", monitors) {
-        static const Exchange objects = {
-                OBJECTS,
-                "GetManagedObjects",
-                "()",
-                "({objectpath '" PVC1
-                "': {'org.selvol1.Volume': {'Id': <'pvc-1'>, 'LabelState': <'unknown'>, 'Tainted': "
-                "<false>}}},)",
-        };
+        static const Exchange objects =
+                GET_OBJECTS("({objectpath '" PVC1
+                            "': {'org.selvol1.Volume': {'Id': <'pvc-1'>, 'LabelState': <'unknown'>, 'Tainted': "
+                            "<false>}}},)");
         const Monitor *m = data;
         g_autoptr(GSubprocess) child = ctl_start(m->command, -1);
         g_autoptr(GDBusMethodInvocation) call = await_call(f, &objects);
@@ -180,7 +176,7 @@ static size_t count_draws(const Terminal *t) {
 }
 
 static GDBusMethodInvocation *watch_start(Fixture *f, Terminal *t, const char *objects) {
-        const Exchange known = { OBJECTS, "GetManagedObjects", "()", objects };
+        const Exchange known = GET_OBJECTS(objects);
         GDBusMethodInvocation *call;
 
         terminal_start_output(t, "jobs --watch", 120);

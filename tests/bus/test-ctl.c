@@ -50,39 +50,25 @@
         "('', '', {'Strategy': <'none'>, 'Ownership': <'mapped'>, 'OwnershipReason': <'other-group'>, " \
         "'FSGroup': <uint32 2000>, 'DiskGroup': <uint32 1000>, 'OwnershipState': <'complete'>})"
 
-#define GET_PVC1 \
-        { MANAGER, "GetVolume", "('pvc-1',)", "(objectpath '" PVC1 "',)" }
-#define GET_PROPERTIES(properties) \
-        { PROPERTIES, "GetAll", "('org.selvol1.Volume',)", "(" properties ",)" }
-
-#define GET_UNRECORDED(list)                                                                  \
-        {                                                                                     \
-                "/org/selvol1", "org.freedesktop.DBus.Properties", "Get",                     \
-                        "('org.selvol1.Manager', 'UnrecordedMounts')", "(<@a(ss) " list ">,)" \
-        }
+#define GET_UNRECORDED(list) GET_OF_MANAGER("UnrecordedMounts", "(<@a(ss) " list ">,)")
 
 static const Case cases[] = {
-        { "list/empty", "list",
-          CALLS({ OBJECTS, "GetManagedObjects", "()", "(@a{oa{sa{sv}}} {},)" }, GET_UNRECORDED("[]")),
-          .out = "0 volumes listed.\n" },
+        { "list/empty", "list", CALLS(NO_OBJECTS, GET_UNRECORDED("[]")), .out = "0 volumes listed.\n" },
         { "list/table", "",
-          CALLS({ OBJECTS, "GetManagedObjects", "()",
-                  "({objectpath '" PVC1 "': {'org.selvol1.Volume': " VOLUME_PROPERTIES
-                  ", 'org.freedesktop.Peer': {}}, "
-                  "'/org/selvol1/volume/pvc_2d0': {'org.selvol1.Volume': " FREE_VOLUME "}},)" },
+          CALLS(GET_OBJECTS("({objectpath '" PVC1 "': {'org.selvol1.Volume': " VOLUME_PROPERTIES
+                            ", 'org.freedesktop.Peer': {}}, "
+                            "'/org/selvol1/volume/pvc_2d0': {'org.selvol1.Volume': " FREE_VOLUME "}},)"),
                 GET_UNRECORDED("[]")),
           .out = "ID    STRATEGY      IN-USE                                       ON-DISK              FS-TYPE SOURCE   HOLDERS\n"
                  "pvc-0 relabel       -                                            complete             xfs     /dev/vdc 0\n"
                  "pvc-1 context-mount " CONTEXT " partial: u:r:t:s0:c7 ext4    /dev/vdb 1\n\n2 volumes listed.\n" },
         { "list/no-legend", "list --no-legend",
-          CALLS({ OBJECTS, "GetManagedObjects", "()",
-                  "({objectpath '/org/selvol1/volume/pvc_2d0': {'org.selvol1.Volume': " FREE_VOLUME "}},)" },
+          CALLS(GET_OBJECTS("({objectpath '/org/selvol1/volume/pvc_2d0': {'org.selvol1.Volume': " FREE_VOLUME "}},)"),
                 GET_UNRECORDED("[]")),
           .out = "pvc-0 relabel - complete xfs /dev/vdc 0\n" },
         { "list/json", "list --json",
-          CALLS({ OBJECTS, "GetManagedObjects", "()",
-                  "({objectpath '" PVC1 "': {'org.selvol1.Volume': " VOLUME_PROPERTIES "}, "
-                  "'/org/selvol1/volume/pvc_2d0': {'org.selvol1.Volume': " FREE_VOLUME "}},)" },
+          CALLS(GET_OBJECTS("({objectpath '" PVC1 "': {'org.selvol1.Volume': " VOLUME_PROPERTIES "}, "
+                            "'/org/selvol1/volume/pvc_2d0': {'org.selvol1.Volume': " FREE_VOLUME "}},)"),
                 GET_UNRECORDED("[]")),
           .json = "[{\"AccessMode\":null,\"Context\":null,\"DiskGroup\":null,\"Driver\":null,\"FSType\":\"xfs\","
                   "\"Holders\":[],\"Id\":\"pvc-0\",\"Job\":null,\"LabelState\":\"complete\","
@@ -96,18 +82,14 @@ static const Case cases[] = {
                   "\"LabelState\":\"partial\",\"LastVerifiedUSec\":1767225600000000,\"MountOptions\":[\"noatime\"],"
                   "\"OwnershipState\":\"partial\",\"Source\":\"/dev/vdb\",\"Strategy\":\"context-mount\","
                   "\"Tainted\":true,\"VolumeType\":\"csi\"}]" },
-        { "list/json-empty", "list --json",
-          CALLS({ OBJECTS, "GetManagedObjects", "()", "(@a{oa{sa{sv}}} {},)" }, GET_UNRECORDED("[]")), .json = "[]" },
+        { "list/json-empty", "list --json", CALLS(NO_OBJECTS, GET_UNRECORDED("[]")), .json = "[]" },
         { "list/other-types", "list --no-legend",
-          CALLS({ OBJECTS, "GetManagedObjects", "()",
-                  "({objectpath '" PVC1
-                  "': {'org.selvol1.Volume': {'Id': <uint32 7>, 'Strategy': <[1, 2]>, 'Context': "
-                  "<{'a': <1>}>, 'FSType': <(1, 'a')>, 'Holders': <''>}}},)" },
+          CALLS(GET_OBJECTS("({objectpath '" PVC1
+                            "': {'org.selvol1.Volume': {'Id': <uint32 7>, 'Strategy': <[1, 2]>, 'Context': "
+                            "<{'a': <1>}>, 'FSType': <(1, 'a')>, 'Holders': <''>}}},)"),
                 GET_UNRECORDED("[]")),
           .out = "7 1,2 - - 1,a - -\n" },
-        { "list/unrecorded", "list",
-          CALLS({ OBJECTS, "GetManagedObjects", "()", "(@a{oa{sa{sv}}} {},)" },
-                GET_UNRECORDED("[('pvc-1', '/var/lib/kubelet/a')]")),
+        { "list/unrecorded", "list", CALLS(NO_OBJECTS, GET_UNRECORDED("[('pvc-1', '/var/lib/kubelet/a')]")),
           .out = "0 volumes listed.\n",
           .err = "selvolctl: Volume pvc-1 is mounted at /var/lib/kubelet/a, but not recorded, as the record was lost: unmount it with "
                  "\"selvolctl unmount /var/lib/kubelet/a\", or record it with \"selvolctl adopt pvc-1 "
@@ -157,8 +139,7 @@ static const Case cases[] = {
           .out = "{\"Subject\":\"pvc-9\",\"ErrorName\":\"NoSuchVolume\",\"ErrorMessage\":\"No \\u001B.\"}\n"
                  "[{\"Id\":\"pvc-1\"}]\n" },
         { "list/error-json", "list --json",
-          CALLS({ OBJECTS, "GetManagedObjects", "()", NULL, "org.freedesktop.DBus.Error.AccessDenied", "No." }),
-          .code = 4,
+          CALLS(GET_OBJECTS(NULL, "org.freedesktop.DBus.Error.AccessDenied", "No.")), .code = 4,
           .out = "{\"ErrorName\":\"org.freedesktop.DBus.Error.AccessDenied\",\"ErrorMessage\":\"No.\"}\n" },
         { "show/terminal-escapes", "show pvc-1 --no-legend",
           CALLS(GET_PVC1, GET_PROPERTIES("{'Source': <'/dev/\\u001b[2J\\u0085é'>}")),

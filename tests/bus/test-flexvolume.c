@@ -18,11 +18,10 @@
 #define HOLDER    ", 'Holder': <'default/web'>"
 #define TYPE      ", 'VolumeType': <'flexVolume'>"
 #define MOUNTS(volume, source, options, reply) \
-        { MANAGER, "MountVolume", "('" volume "', '" source "', '" T "', {" options "})", reply }
+        CALL("MountVolume", "('" volume "', '" source "', '" T "', {" options "})", reply)
 #define MOUNTED "('" CONTEXT "', '', @a{sv} {})"
 #define DEFAULT MOUNTS("pvc-1", "/dev/vdb", POLICY SUPPORTED SERVICE HOLDER TYPE, MOUNTED)
-#define UNMOUNT \
-        { MANAGER, "UnmountVolume", "('', '" T "', " NO_OPTIONS ")", "(@a{sv} {},)" }
+#define UNMOUNT CALL("UnmountVolume", "('', '" T "', " NO_OPTIONS ")", "(@a{sv} {},)")
 
 #define SUCCESS          "{\"status\":\"Success\"}\n"
 #define FAILURE(message) "{\"status\":\"Failure\",\"message\":\"" message "\"}\n"

@@ -12,17 +12,9 @@
 #define MOUNTED \
         "('" CONTEXT "', '', {'Strategy': <'context-mount'>, 'Text': <'No file is changed.'>, 'MountID': <uint64 7>})"
 #define UNLABELED(reason) "('', '', {'Strategy': <'none'>, 'Reason': <'" reason "'>, 'Text': <'Why.'>})"
-#define MOUNT(options)                                                                         \
-        {                                                                                      \
-                { MANAGER, "MountVolume", "('db', '/dev/vdb', '/t', {" options "})", MOUNTED } \
-        }
-#define REFUSED(error, message)                                                                 \
-        {                                                                                       \
-                {                                                                               \
-                        MANAGER, "MountVolume", "('db', '/dev/vdb', '/t', {" HOLDER "})", NULL, \
-                                "org.selvol1.Error." error, message                             \
-                }                                                                               \
-        }
+#define MOUNT(options)    CALLS(CALL("MountVolume", "('db', '/dev/vdb', '/t', {" options "})", MOUNTED))
+#define REFUSED(error, message) \
+        CALLS(FAIL("MountVolume", "('db', '/dev/vdb', '/t', {" HOLDER "})", "org.selvol1.Error." error, message))
 #define USAGE                                                                                                          \
         "mount.selvol: Usage: mount.selvol SOURCE DIRECTORY [-fnsv] [-o OPTIONS] [-t TYPE]. It is made for mount(8): " \
         "mount -t selvol -o 'volume=ID,level=\"LEVEL\"' SOURCE DIRECTORY\n"
