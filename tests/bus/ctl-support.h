@@ -27,7 +27,7 @@ enum { EXCHANGES_MAX = 4 };
 #define FAIL(method, arguments, error, message) \
         { MANAGER, method, arguments, NULL, error, message }
 
-/* What selvolctl asks for; the last arguments are the reply, or NULL, the error and its message. */
+/* Questions of selvolctl; the last arguments are the reply, or NULL, the error and its message. */
 #define GET_OBJECTS(...) \
         { OBJECTS, "GetManagedObjects", "()", __VA_ARGS__ }
 #define NO_OBJECTS GET_OBJECTS("(@a{oa{sa{sv}}} {},)")
