@@ -87,12 +87,13 @@ bool mark_change_is_written(MarkFound found, MarkChange change) {
         }
 }
 
-/* Records the root's inode and the file system's present fingerprint in the mark. */
+/* Records the file system, its root's inode and its present fingerprint in the mark. */
 static int set_place(int fd, const MarkProof *proof, Mark *mark) {
         struct stat st;
 
         if (fstat(fd, &st) < 0)
                 return -errno;
+        mark->identity = proof->identity;
         mark->inode = st.st_ino;
         mark->fingerprint = proof->fingerprint;
         return 0;

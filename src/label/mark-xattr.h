@@ -23,8 +23,9 @@
  *                                       unnecessary walk
  *
  * The mark alone proves nothing: since the mark was written, another program may have mounted the file system
- * for writing, or copied the tree. files_judge_mark() (plan/plan-files.h) decides by the mark's inode and
- * fingerprint whether to trust the mark (MarkProof.trust). A mark that is not trusted claims nothing. */
+ * for writing, or copied the tree. files_judge_mark() (plan/plan-files.h) decides by the mark's identity,
+ * inode and fingerprint whether to trust the mark (MarkProof.trust). A mark that is not trusted claims
+ * nothing. */
 
 /* Reads the mark. A mark that is malformed, too long or of another version is MARK_INVALID. Returns 0 or a
  * negative errno. */

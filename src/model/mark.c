@@ -66,10 +66,11 @@ bool mark_is_consistent(const Mark *m) {
 }
 
 char *mark_format(const Mark *m) {
-        return strdup_printf("version=2 inode=%llu fingerprint=%s label=%s tainted=%s ownership=%s gid=%u context=%s",
-                             (unsigned long long) m->inode, m->fingerprint.text,
-                             files_state_to_string(m->label_state), m->tainted ? "yes" : "no",
-                             files_state_to_string(m->ownership_state), known_gid(m), known_context(m));
+        return strdup_printf(
+                "version=2 identity=%s inode=%llu fingerprint=%s label=%s tainted=%s ownership=%s gid=%u context=%s",
+                m->identity.text, (unsigned long long) m->inode, m->fingerprint.text,
+                files_state_to_string(m->label_state), m->tainted ? "yes" : "no",
+                files_state_to_string(m->ownership_state), known_gid(m), known_context(m));
 }
 
 /* Parses a number without leading zeros. */
@@ -83,9 +84,10 @@ static int parse_number(const char *s, uint64_t max, uint64_t *ret) {
 }
 
 int mark_parse(const char *text, size_t n, Mark *ret) {
-        enum { VERSION, INODE, FINGERPRINT, LABEL, TAINTED, OWNERSHIP, GID, CONTEXT, KEYS };
+        enum { VERSION, IDENTITY, INODE, FINGERPRINT, LABEL, TAINTED, OWNERSHIP, GID, CONTEXT, KEYS };
         static const char *const keys[KEYS] = {
-                "version=", "inode=", "fingerprint=", "label=", "tainted=", "ownership=", "gid=", "context=",
+                "version=", "identity=",  "inode=", "fingerprint=", "label=",
+                "tainted=", "ownership=", "gid=",   "context=",
         };
         _cleanup_(mark_done) Mark m = { .found = MARK_PRESENT };
         _cleanup_failure_ Failure ignored = { 0 };
@@ -114,7 +116,8 @@ int mark_parse(const char *text, size_t n, Mark *ret) {
         /* Another version may have other keys. */
         if (version != 2)
                 return -EOPNOTSUPP;
-        if (found < KEYS || parse_number(values[INODE], UINT64_MAX, &inode) < 0 ||
+        if (found < KEYS || identity_from_string(values[IDENTITY], &m.identity) < 0 ||
+            parse_number(values[INODE], UINT64_MAX, &inode) < 0 ||
             fingerprint_from_string(values[FINGERPRINT], &m.fingerprint) < 0 ||
             parse_number(values[GID], GID_NONE - 1, &gid) < 0)
                 return -EBADMSG;

@@ -7,6 +7,7 @@
 
 #include "basic/gid-util.h"
 #include "model/failure.h"
+#include "model/identity.h"
 
 /* The mark describes the labels and groups of all files of a volume, in the xattr MARK_XATTR of the volume's
  * root. Only the worker reads and writes the mark, and only the mark itself decides whether a walk is
@@ -73,7 +74,8 @@ DECLARE_STRING_TABLE(mark_found, MarkFound);
 
 typedef struct Mark {
         MarkFound found;
-        ino_t inode;             /* of the root when the worker wrote the mark; a copied mark is not valid */
+        Identity identity;       /* of the file system that the worker wrote the mark to */
+        ino_t inode;             /* of its root; a mark that was copied with the files is not valid */
         Fingerprint fingerprint; /* of the file system at selvol's last mount; only for ext4 */
         FilesState label_state;
         char *context;              /* the context for label_state, canonical; NULL or "" if unknown */
@@ -85,14 +87,14 @@ typedef struct Mark {
 void mark_done(Mark *m);
 /* Overwrites *ret without releasing it. Returns 0 or -ENOMEM. */
 int mark_copy(const Mark *m, Mark *ret) _warn_unused_;
-/* Whether both marks say the same about files. Ignores found, inode and fingerprint, and a context or gid
- * whose state is unknown. */
+/* Whether both marks say the same about files. Ignores found, identity, inode and fingerprint, and a
+ * context or gid whose state is unknown. */
 bool mark_equal(const Mark *a, const Mark *b) _pure_;
 /* Whether states, context and gid match: complete and partial need a context, unknown allows no context and
  * no gid. */
 bool mark_is_consistent(const Mark *m) _pure_;
 
-/* Returns the text of the xattr: "version=2 inode=2 fingerprint=... label=complete tainted=no
+/* Returns the text of the xattr: "version=2 identity=... inode=2 fingerprint=... label=complete tainted=no
  * ownership=unknown gid=0 context=...", with one blank between keys and the context last. NULL on lack of
  * memory. */
 char *mark_format(const Mark *m) _warn_unused_;
@@ -113,14 +115,16 @@ typedef enum MarkTrust {
 typedef struct MarkHistory {
         /* selvol has had the volume mounted, or adopted, since the mark was found right */
         bool alive;
-        bool beside;      /* a foreign mount of the file system is writable now */
-        bool trusted;     /* TrustedMark= */
-        Fingerprint kept; /* the file system's fingerprint after its last unmount */
+        bool beside;       /* a foreign mount of the file system is writable now */
+        bool trusted;      /* TrustedMark= */
+        Identity identity; /* of the recorded file system, which alive and kept speak of */
+        Fingerprint kept;  /* the file system's fingerprint after its last unmount */
 } MarkHistory;
 
 /* Facts for writing a mark. */
 typedef struct MarkProof {
         MarkTrust trust;
+        Identity identity;       /* of the file system; unknown: no mark is valid there */
         Fingerprint fingerprint; /* of the file system now; only for ext4 */
 } MarkProof;
 

@@ -58,6 +58,7 @@ typedef struct MountOutcome {
         mode_t root_mode;
         bool superblock_read_only;
         uint64_t inodes_used;  /* 0: unknown */
+        Identity identity;     /* of the file system; not sent to selvold */
         ino_t root_inode;      /* not sent to selvold */
         MarkProof proof;       /* about the mark; not sent to selvold */
         bool overrides_labels; /* by defcontext= or rootcontext=; not sent to selvold */

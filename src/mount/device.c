@@ -34,6 +34,15 @@ int btrfs_read_uuid(int fd, char **ret) {
         return *ret ? 0 : -ENOMEM;
 }
 
+int btrfs_read_subvolume(int fd, uint64_t *ret) {
+        struct btrfs_ioctl_get_subvol_info_args info = { 0 };
+
+        if (ioctl(fd, BTRFS_IOC_GET_SUBVOL_INFO, &info) < 0)
+                return -errno;
+        *ret = info.treeid;
+        return 0;
+}
+
 static int read_device(int dir, const char *name, dev_t *ret) {
         _cleanup_free_ char *attribute = strdup_printf("%s/dev", name);
         _cleanup_close_ int fd = -EBADF;

@@ -12,6 +12,10 @@
  * the caller's; NULL: no btrfs. Returns 0 or a negative errno. */
 int btrfs_read_uuid(int fd, char **ret) _warn_unused_;
 
+/* Reads the id of the subvolume of an open directory of a btrfs. fd is not opened with O_PATH. Returns 0 or a
+ * negative errno. */
+int btrfs_read_subvolume(int fd, uint64_t *ret) _warn_unused_;
+
 /* Whether a block device holds a file system of the host: of /, /usr, /var and the like, or of the roots
  * beneath which volumes are mounted. Returns 1, 0 or a negative errno. */
 int host_uses_device(const Settings *settings, dev_t device) _warn_unused_;

@@ -63,27 +63,43 @@ DEFINE_READER(be16, uint16_t, be16toh);
 DEFINE_READER(be32, uint32_t, be32toh);
 DEFINE_READER(be64, uint64_t, be64toh);
 
-bool magic_is_missing(int fd, const char *fs_type) {
-        static const struct {
-                const char *fs_type, *bytes;
-                off_t offset;
-        } magics[] = {
-                { "ext2", EXT_MAGIC_BYTES, EXT_SUPERBLOCK_OFFSET + EXT_MAGIC },
-                { "ext3", EXT_MAGIC_BYTES, EXT_SUPERBLOCK_OFFSET + EXT_MAGIC },
-                { "ext4", EXT_MAGIC_BYTES, EXT_SUPERBLOCK_OFFSET + EXT_MAGIC },
-                { "xfs", XFS_MAGIC_BYTES, 0 },
-                { "btrfs", BTRFS_MAGIC_BYTES, BTRFS_OFFSET + BTRFS_MAGIC },
+/* The places of a magic number and of the UUID on the disk. */
+typedef struct Signature {
+        const char *fs_type, *magic;
+        off_t magic_offset, uuid_offset;
+} Signature;
+
+static const Signature *find_signature(const char *fs_type) {
+        static const Signature signatures[] = {
+                { "ext2", EXT_MAGIC_BYTES, EXT_SUPERBLOCK_OFFSET + EXT_MAGIC, EXT_SUPERBLOCK_OFFSET + EXT_UUID },
+                { "ext3", EXT_MAGIC_BYTES, EXT_SUPERBLOCK_OFFSET + EXT_MAGIC, EXT_SUPERBLOCK_OFFSET + EXT_UUID },
+                { "ext4", EXT_MAGIC_BYTES, EXT_SUPERBLOCK_OFFSET + EXT_MAGIC, EXT_SUPERBLOCK_OFFSET + EXT_UUID },
+                { "xfs", XFS_MAGIC_BYTES, 0, XFS_UUID },
+                { "btrfs", BTRFS_MAGIC_BYTES, BTRFS_OFFSET + BTRFS_MAGIC, BTRFS_OFFSET + BTRFS_UUID },
+                { "f2fs", "\x10\x20\xf5\xf2", 1024, 1024 + 0x6c },
+                { "erofs", "\xe2\xe1\xf5\xe0", 1024, 1024 + 0x30 },
         };
+
+        for (size_t i = 0; i < ELEMENTSOF(signatures); i++)
+                if (streq(signatures[i].fs_type, fs_type))
+                        return &signatures[i];
+        return NULL;
+}
+
+/* Returns 1 if the magic number is there, 0 if not, or -EIO. */
+static int read_magic(int fd, const Signature *s) {
+        size_t n = strlen(s->magic);
         char found[8];
 
-        for (size_t i = 0; i < ELEMENTSOF(magics); i++) {
-                size_t n = strlen(magics[i].bytes);
+        if (pread(fd, found, n, s->magic_offset) != (ssize_t) n)
+                return -EIO;
+        return memcmp(found, s->magic, n) == 0;
+}
 
-                if (streq(magics[i].fs_type, fs_type))
-                        return pread(fd, found, n, magics[i].offset) == (ssize_t) n &&
-                               memcmp(found, magics[i].bytes, n) != 0;
-        }
-        return false;
+bool magic_is_missing(int fd, const char *fs_type) {
+        const Signature *s = find_signature(fs_type);
+
+        return s && read_magic(fd, s) == 0;
 }
 
 const char *uuid_format(const uint8_t uuid[static UUID_SIZE], char text[static UUID_TEXT_SIZE]) {
@@ -92,6 +108,18 @@ const char *uuid_format(const uint8_t uuid[static UUID_SIZE], char text[static U
         for (size_t i = 0; i < UUID_SIZE; i++)
                 p += sprintf(p, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
         return text;
+}
+
+Identity identity_read(int fd, const char *fs_type) {
+        static const uint8_t null[UUID_SIZE];
+        const Signature *s = find_signature(fs_type);
+        char text[UUID_TEXT_SIZE];
+        uint8_t uuid[UUID_SIZE];
+
+        if (!s || read_magic(fd, s) <= 0 || pread(fd, uuid, sizeof(uuid), s->uuid_offset) != (ssize_t) sizeof(uuid) ||
+            memcmp(uuid, null, sizeof(null)) == 0)
+                return (Identity){ 0 };
+        return identity_make(fs_type, uuid_format(uuid, text), NULL);
 }
 
 bool ext_is_type(const char *fs_type) {

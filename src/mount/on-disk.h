@@ -33,6 +33,11 @@ enum { UUID_SIZE = 16, UUID_TEXT_SIZE = 37 };
 /* Formats a UUID in the usual form; returns text. */
 const char *uuid_format(const uint8_t uuid[static UUID_SIZE], char text[static UUID_TEXT_SIZE]);
 
+/* Reads the identity of the file system on a device or image, open for reading; that of a btrfs has no
+ * subvolume. Unknown for other types than ext2, ext3, ext4, xfs, btrfs, f2fs and erofs, without a UUID, and
+ * after read errors. */
+Identity identity_read(int fd, const char *fs_type);
+
 /* Reads the UUID of a btrfs, also an unmounted one. *ret is the caller's; NULL: no btrfs. Returns 0 or a
  * negative errno. */
 int btrfs_read_uuid_on_disk(int fd, char **ret) _warn_unused_;

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <assert.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 
 #include "basic/path-util.h"
 #include "mount/device.h"
@@ -221,31 +224,101 @@ Fingerprint source_take_fingerprint(const Source *s) {
 }
 
 /* For btrfs the device number in the mount table is not that of a disk. */
-static bool is_device_of(const struct stat *st, const MountFact *fact) {
-        dev_t device;
+static int find_mounted_device(int root, const MountFact *fact, dev_t *ret) {
+        _cleanup_free_ dev_t *devices = NULL;
+        _cleanup_free_ char *uuid = NULL;
+        size_t n = 0;
+        int r;
 
-        return S_ISBLK(st->st_mode) && device_parse(fact->device, &device) >= 0 &&
-               (major(device) == 0 || st->st_rdev == device);
+        r = btrfs_read_uuid(root, &uuid);
+        if (r < 0)
+                return r;
+        if (!uuid)
+                return device_parse(fact->device, ret);
+        r = host_find_btrfs_devices(uuid, &devices, &n);
+        if (r < 0)
+                return r;
+        if (n != 1)
+                return -ENODEV;
+        *ret = devices[0];
+        return 0;
 }
 
-/* Whether the btrfs of the directory fd is on the device. */
-static bool is_btrfs_of(int fd, int device_fd) {
-        _cleanup_free_ char *mounted = NULL, *on_disk = NULL;
+/* Opens the block device of a mount, by its number; without udev by the name in the mount table. */
+static int open_mounted_device(int root, const MountFact *fact) {
+        _cleanup_free_ char *link = NULL;
+        dev_t device = 0;
+        int r;
 
-        return btrfs_read_uuid(fd, &mounted) >= 0 && btrfs_read_uuid_on_disk(device_fd, &on_disk) >= 0 && mounted &&
-               streq_ptr(mounted, on_disk);
+        r = find_mounted_device(root, fact, &device);
+        if (r < 0)
+                return r;
+        if (major(device) == 0)
+                return -ENODEV;
+        link = strdup_printf("/dev/block/%u:%u", major(device), minor(device));
+        if (!link)
+                return -ENOMEM;
+        for (const char *path = link; path; path = path == link ? fact->source : NULL) {
+                _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+                struct stat st;
+
+                if (fd >= 0 && fstat(fd, &st) >= 0 && S_ISBLK(st.st_mode) && st.st_rdev == device)
+                        return TAKE_FD(fd);
+        }
+        return -ENODEV;
 }
 
 Fingerprint superblock_read_fingerprint(int fd, const MountFact *fact) {
-        _cleanup_close_ int device_fd = -EBADF;
-        struct stat st;
+        _cleanup_close_ int device = open_mounted_device(fd, fact);
 
-        if (stat(fact->source, &st) < 0 || !is_device_of(&st, fact))
-                return (Fingerprint){ 0 };
-        device_fd = open(fact->source, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-        if (device_fd < 0 || fstat(device_fd, &st) < 0 || !is_device_of(&st, fact))
-                return (Fingerprint){ 0 };
-        if (streq(fact->fs_type, "btrfs") && !is_btrfs_of(fd, device_fd))
-                return (Fingerprint){ 0 };
-        return fingerprint_read(device_fd, fact->fs_type);
+        return device < 0 ? (Fingerprint){ 0 } : fingerprint_read(device, fact->fs_type);
+}
+
+/* --- the identity --- */
+
+/* device: open for reading. */
+static Identity device_identify(int device, const char *fs_type, int root) {
+        const Identity disk = identity_read(device, fs_type);
+        _cleanup_free_ char *part = NULL, *uuid = NULL;
+        uint64_t subvolume;
+
+        if (root < 0 || !streq(fs_type, "btrfs") || !identity_is_known(&disk))
+                return disk;
+        uuid = identity_uuid(&disk);
+        if (!uuid || btrfs_read_subvolume(root, &subvolume) < 0)
+                return (Identity){ 0 };
+        part = strdup_printf("%" PRIu64, subvolume);
+        return part ? identity_make(fs_type, uuid, part) : (Identity){ 0 };
+}
+
+static bool is_nfs(const char *fs_type) {
+        return streq(fs_type, "nfs") || streq(fs_type, "nfs4");
+}
+
+Identity source_identify(const Source *s, int root) {
+        if (s->fs->source == SOURCE_BLOCK)
+                return device_identify(s->fd, s->fs->name, root);
+        return is_nfs(s->fs->name) ? identity_make(s->fs->name, s->path, NULL) : (Identity){ 0 };
+}
+
+Identity superblock_identify(int root, const MountFact *fact) {
+        _cleanup_close_ int device = -EBADF;
+
+        if (is_nfs(fact->fs_type))
+                return identity_make(fact->fs_type, fact->source, NULL);
+        device = open_mounted_device(root, fact);
+        return device < 0 ? (Identity){ 0 } : device_identify(device, fact->fs_type, root);
+}
+
+Identity superblock_identify_for_mark(int root) {
+        struct statfs sfs;
+        char number[40];
+        uint64_t id;
+
+        if (fstatfs(root, &sfs) < 0)
+                return (Identity){ 0 };
+        static_assert(sizeof(sfs.f_fsid) == sizeof(id), "f_fsid has 64 bits");
+        memcpy(&id, &sfs.f_fsid, sizeof(id));
+        (void) snprintf(number, sizeof(number), "%016" PRIx64, id);
+        return id == 0 ? (Identity){ 0 } : identity_make("fsid", number, NULL);
 }

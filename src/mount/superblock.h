@@ -3,7 +3,8 @@
 
 #include "mount/source.h"
 
-/* Names the superblock of a source or mount, finds its mounts and other users, and reads its fingerprint. */
+/* Names the superblock of a source or mount, finds its mounts and other users, and reads its identity and its
+ * fingerprint. */
 
 /* A superblock has one name, whatever source or mount leads to it (Observed.superblock): "device:8:17";
  * "image:8:1:4711" for an image file and loop devices over a whole one, by the file's device and inode;
@@ -20,6 +21,15 @@ int superblock_name_mounted(int fd, dev_t device, char **ret) _warn_unused_;
  * source's device alone: btrfs uses all devices that the kernel knows with the UUID. fd is not opened with
  * O_PATH. Returns 1, 0 or a negative errno. */
 int superblock_is_on_source(int fd, const Source *s) _warn_unused_;
+
+/* Reads the identity of the file system of a source. root: of its mount, open for reading, which tells the
+ * subvolume of a btrfs; -EBADF: it is not mounted. */
+Identity source_identify(const Source *s, int root);
+/* The same of a mount: of the device that the kernel has it on, or of NFS the server and export. */
+Identity superblock_identify(int root, const MountFact *fact);
+/* Returns the identity that a mark has if superblock_identify() knows none: statfs(2) tells a tmpfs from
+ * others. */
+Identity superblock_identify_for_mark(int root);
 
 /* Reads the fingerprint of the file system of an open directory. fact: its mount. Not known if the device
  * can't be found. fd is not opened with O_PATH. */

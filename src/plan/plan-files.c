@@ -78,6 +78,9 @@ static bool is_ours(const MarkEvidence *e) {
                 return false;
         if (fingerprint_is_known(&e->mark->fingerprint))
                 return ext_is_ours(e);
+        /* The record may be of another file system. */
+        if (identity_differs(&w->identity, &e->identity))
+                return false;
         if (w->alive)
                 return true;
         return e->adopted ? fingerprint_equal(&w->kept, &e->now)
@@ -85,7 +88,8 @@ static bool is_ours(const MarkEvidence *e) {
 }
 
 MarkTrust files_judge_mark(const MarkEvidence *e) {
-        if (e->mark->found != MARK_PRESENT || e->mark->inode != e->root_inode)
+        if (e->mark->found != MARK_PRESENT || e->mark->inode != e->root_inode ||
+            !identity_equal(&e->mark->identity, &e->identity))
                 return MARK_STALE;
         if (is_ours(e))
                 return MARK_TRUSTED;

@@ -29,6 +29,7 @@ MarkHistory plan_mark_history(const MarkHistoryInput *in) _pure_;
 /* All facts for judging a mark. */
 typedef struct MarkEvidence {
         const Mark *mark;
+        Identity identity; /* of the file system of the root, as a mark has it */
         ino_t root_inode;
         Fingerprint before; /* before this operation mounted the file system; unknown: it did not */
         Fingerprint now;    /* of the file system now */
@@ -39,11 +40,11 @@ typedef struct MarkEvidence {
         MarkHistory history;
 } MarkEvidence;
 
-/* Judges whether the mark is still right. Pure. If the mark has a fingerprint (ext4), it has to be the one
- * from before selvol's mount, and only selvol may have mounted the file system since; for an adopted mount it
- * has to be the present one, or the driver's mount has to be the only one since. For other file systems,
- * selvol must have had the volume mounted all the time, or the fingerprint must be the one that selvold
- * kept. */
+/* Judges whether the mark is still right. Pure. A mark of another root or file system, or where the file
+ * system is not known, is never right. If the mark has a fingerprint (ext4), it has to be the one from before
+ * selvol's mount, and only selvol may have mounted the file system since; for an adopted mount it has to be
+ * the present one, or the driver's mount has to be the only one since. For other file systems, selvol must
+ * have had the volume mounted all the time, or the fingerprint must be the one that selvold kept. */
 MarkTrust files_judge_mark(const MarkEvidence *e) _pure_;
 
 /* Decides whether the worker has to visit all files, for labels and groups separately. Pure.

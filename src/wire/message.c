@@ -95,6 +95,9 @@ int message_append(sd_bus_message *m, const MessageType *type, const void *objec
                 case KIND_FINGERPRINT:
                         r = append_string(m, ((const Fingerprint *) member)->text);
                         break;
+                case KIND_IDENTITY:
+                        r = append_string(m, ((const Identity *) member)->text);
+                        break;
                 case KIND_STRV:
                 case KIND_ARRAY:
                         r = append_array(m, f, object);
@@ -134,7 +137,7 @@ int message_read_strv(sd_bus_message *m, size_t max, char ***ret) {
         return 0;
 }
 
-/* The message has a string, the struct a text, a word or a fingerprint. */
+/* The message has a string, the struct a text, a word, a fingerprint or an identity. */
 static int read_string(sd_bus_message *m, const MessageField *f, void *member) {
         const char *s;
         int r;
@@ -144,6 +147,8 @@ static int read_string(sd_bus_message *m, const MessageField *f, void *member) {
                 return r;
         if (f->kind == KIND_FINGERPRINT)
                 return fingerprint_from_string(s, member);
+        if (f->kind == KIND_IDENTITY)
+                return identity_from_string(s, member);
         if (f->kind == KIND_WORD) {
                 r = string_table_find(f->words, s);
                 if (r < 0)
@@ -226,6 +231,7 @@ static int read_struct(sd_bus_message *m, const MessageType *type, void *object)
                 case KIND_TEXT:
                 case KIND_WORD:
                 case KIND_FINGERPRINT:
+                case KIND_IDENTITY:
                         r = read_string(m, f, member);
                         break;
                 case KIND_STRV:

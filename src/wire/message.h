@@ -28,6 +28,7 @@ typedef enum FieldKind {
         KIND_TEXT = SD_BUS_TYPE_STRING,
         KIND_WORD = 'W',        /* enum, as a string */
         KIND_FINGERPRINT = 'F', /* as a string */
+        KIND_IDENTITY = 'Y',    /* as a string */
         KIND_STRV = 'S',
         KIND_STRUCT = SD_BUS_TYPE_STRUCT,
         KIND_ARRAY = SD_BUS_TYPE_ARRAY, /* of structs */
@@ -106,6 +107,8 @@ bool message_volume_is_good(const char *s);
 
 #define FIELD_FINGERPRINT(Struct, member) \
         { .kind = KIND_FINGERPRINT, .offset = MEMBER_OF(Struct, member, Fingerprint) }
+#define FIELD_IDENTITY(Struct, member) \
+        { .kind = KIND_IDENTITY, .offset = MEMBER_OF(Struct, member, Identity) }
 /* name: as in DECLARE_STRING_TABLE(). */
 #define FIELD_WORD(Struct, member, name)                                                                    \
         {                                                                                                   \

@@ -269,6 +269,7 @@ static const MessageField plan_answer_fields[] = {
         FIELD_BOOL(PlanAnswer, history.alive),
         FIELD_BOOL(PlanAnswer, history.beside),
         FIELD_BOOL(PlanAnswer, history.trusted),
+        FIELD_IDENTITY(PlanAnswer, history.identity),
         FIELD_FINGERPRINT(PlanAnswer, history.kept),
 };
 DEFINE_MESSAGE(PlanAnswer, plan_answer, PLAN_ANSWER_TYPE);

@@ -218,7 +218,7 @@ typedef struct PlanAnswer {
 
 #define PLAN_ANSWER_INIT ((PlanAnswer){ .seclabel = -1, .files = FILES_WANTED_INIT })
 
-#define PLAN_ANSWER_TYPE "(sisasbsts" FILES_WANTED_TYPE "a" RELIANCE_TYPE "tbbbs)"
+#define PLAN_ANSWER_TYPE "(sisasbsts" FILES_WANTED_TYPE "a" RELIANCE_TYPE "tbbbss)"
 DECLARE_MESSAGE(PlanAnswer, plan_answer);
 
 typedef struct ReadyQuestion {

@@ -113,6 +113,10 @@ int observe_root(int root, MountOutcome *o, Mark *mark) {
                 return r;
 
         free(o->root_context);
+        /* A source has told the identity of a staged mount already. */
+        if (!identity_is_known(&o->identity))
+                o->identity = superblock_identify(root, &o->fact);
+        o->proof.identity = identity_is_known(&o->identity) ? o->identity : superblock_identify_for_mark(root);
         o->root_context = TAKE_PTR(context);
         o->root_inode = st.st_ino;
         o->root_gid = st.st_gid;
@@ -160,10 +164,11 @@ static void judge_mark(const MarkEvidence *e, OperationResult *result) {
 
         proof->trust = files_judge_mark(e);
         proof->fingerprint = fingerprint_is_kept_in_mark(&e->now) ? e->now : (Fingerprint){ 0 };
-        log_debug("The mark is %s: it has '%s', kept is '%s', before '%s', now '%s'%s%s%s.", words[proof->trust],
-                  result->mark.fingerprint.text, e->history.kept.text, e->before.text, e->now.text,
-                  e->history.alive ? ", alive" : "", e->history.beside ? ", others beside" : "",
-                  e->fresh ? ", fresh" : "");
+        log_debug(
+                "The mark is %s: it is of '%s', the root of '%s'; it has '%s', kept is '%s', before '%s', now '%s'%s%s%s.",
+                words[proof->trust], result->mark.identity.text, e->identity.text, result->mark.fingerprint.text,
+                e->history.kept.text, e->before.text, e->now.text, e->history.alive ? ", alive" : "",
+                e->history.beside ? ", others beside" : "", e->fresh ? ", fresh" : "");
 }
 
 void judge_staged(const Source *source, const PlanQuestion *question, const PlanAnswer *answer,
@@ -171,6 +176,7 @@ void judge_staged(const Source *source, const PlanQuestion *question, const Plan
         const Observed *o = &question->observed;
         const MarkEvidence e = {
                 .mark = &result->mark,
+                .identity = result->outcome.proof.identity,
                 .root_inode = result->outcome.root_inode,
                 .before = *before,
                 .now = fingerprint_is_kept_in_mark(before) ? source_read_fingerprint(source) : *before,
@@ -186,6 +192,7 @@ void judge_staged(const Source *source, const PlanQuestion *question, const Plan
 void judge_mounted(int root, const PlanAnswer *answer, bool adopted, OperationResult *result) {
         MarkEvidence e = {
                 .mark = &result->mark,
+                .identity = result->outcome.proof.identity,
                 .root_inode = result->outcome.root_inode,
                 .adopted = adopted,
                 .writable = !result->outcome.superblock_read_only,

@@ -93,6 +93,7 @@ static int open_staged(Child *c, const Place *p, const PlanAnswer *a, PrivateMou
         r = private_mount_stage(c, &p->source, &p->question, a, s, &result->outcome, f);
         if (r != 0)
                 return r;
+        result->outcome.identity = source_identify(&p->source, s->root);
         r = observe_root(s->root, &result->outcome, &result->mark);
         if (r < 0)
                 return r;

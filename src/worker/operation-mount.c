@@ -100,6 +100,7 @@ static int prepare_staged(Child *c, const MountCall *call, const Source *source,
         r = health_check(staged->root, call->source, f);
         if (r != 0)
                 return r;
+        result->outcome.identity = source_identify(source, staged->root);
         r = observe_root(staged->root, &result->outcome, &result->mark);
         if (r < 0)
                 return r;

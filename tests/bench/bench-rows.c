@@ -55,7 +55,7 @@ static void measure_selvol(const Scene *s, double *ret, double *ret_unmount) {
 }
 
 /* The fields that a complete relabel writes first. */
-#define COMPLETE "version=2 inode=2 fingerprint= label=complete "
+#define COMPLETE "version=2 identity= inode=2 fingerprint= label=complete "
 
 static void set_mark(const Scene *s) {
         static const char mark[] = COMPLETE "tainted=no ownership=unknown gid=0 context=" CONTEXT;

@@ -404,8 +404,11 @@ static void walk_files(Operation *o) {
 
 static MarkTrust judge(const Operation *o) {
         const Fingerprint now = read_fingerprint(o->mount.source);
+        Mark mark = o->result.mark;
+        /* Marks are not copied here. */
         const MarkEvidence e = {
-                .mark = &o->result.mark,
+                .mark = &mark,
+                .identity = mark.identity = (Identity){ "ext4:1" },
                 .root_inode = o->result.mark.inode,
                 .before = now,
                 .now = now,

@@ -294,10 +294,12 @@ static void test_not_laundered(Disk *d) {
         unmount_disk(d, &labels);
 }
 
-/* cp -a as root copies the mark to another disk. */
+/* cp -a as root copies the mark to another disk, which is not mounted by the worker then, or is. The worker
+ * does not believe the mark, whatever the configuration and selvold say. */
 static void test_copied(Disk *d) {
         g_autofree char *path = make_target("copied"), *root = path_printf("%s/.", d->hand),
-                        *copy = path_printf("%s/.", path);
+                        *copy = path_printf("%s/.", path), *second = make_target("elsewhere-second");
+        Arguments trusted, alive;
 
         mount_by_hand(d, 0);
         must(mount("copied", path, "tmpfs", 0, NULL));
@@ -309,12 +311,25 @@ static void test_copied(Disk *d) {
         g_assert_true(run("cp", "-a", copy, d->hand, NULL));
         change_label(d);
         unmount_by_hand(d);
-        must(umount2(path, 0));
 
-        g_auto(Answer) a = expect_ok(mount_disk(d));
+        trusted = of_disk(d);
+        trusted.history.trusted = true;
+        g_auto(Answer) a = expect_ok(call_mount(worker, &trusted));
         g_assert_true(a.walked);
         g_assert_cmpstr(relabel_reason_to_string(a.files.relabel_reason), ==, "mounted-elsewhere");
-        unmount_disk(d, &a);
+
+        g_assert_true(run("cp", "-a", copy, d->target, NULL));
+        alive = trusted;
+        alive.target = second;
+        alive.share = d->target;
+        alive.share_id = mount_id_of(d->target);
+        alive.history.alive = true;
+        g_auto(Answer) b = expect_ok(call_mount(worker, &alive));
+        g_assert_true(b.walked);
+        g_assert_cmpstr(relabel_reason_to_string(b.files.relabel_reason), ==, "mounted-elsewhere");
+        must(umount2(second, 0));
+        must(umount2(path, 0));
+        unmount_disk(d, &b);
 }
 
 /* Another program has the volume mounted, too. The worker changes the files, but the mark must not say so. */

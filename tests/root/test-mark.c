@@ -59,7 +59,7 @@ TEST_DISKS(test_mount, "/mark/mount", "ext4", "xfs", "btrfs") {
 
 /* Others may have written these bytes. They count as no mark, and stay until the mark has to change. */
 TEST(test_invalid, "/mark/invalid") {
-        static const char big[3000] = "version=2 inode=0 fingerprint= label=complete";
+        static const char big[3000] = "version=2 identity= inode=0 fingerprint= label=complete";
         static const struct {
                 const char *bytes;
                 size_t n;
@@ -67,10 +67,10 @@ TEST(test_invalid, "/mark/invalid") {
 #define ROW(text) { text, sizeof(text) - 1 }
                 ROW("nonsense"),
                 ROW(""),
-                ROW("version=2 inode=0 fingerprint= label=\0complete"),
+                ROW("version=2 identity= inode=0 fingerprint= label=\0complete"),
                 ROW("\xff\xfe"),
                 ROW("version=2 anything"),
-                ROW("version=2 inode=0 fingerprint= label=complete tainted=no ownership=complete gid=18446744073709551615 context=" LABEL_1),
+                ROW("version=2 identity= inode=0 fingerprint= label=complete tainted=no ownership=complete gid=18446744073709551615 context=" LABEL_1),
                 ROW("version=1 " MARK_NOTHING "\n"),
                 ROW(big),
 #undef ROW

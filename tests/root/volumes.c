@@ -131,24 +131,24 @@ MarkHistory mark_history_of(const char *image, const char *fs_type) {
         return (MarkHistory){ .kept = fingerprint_read(fd, fs_type) };
 }
 
-/* Only the fingerprints of some types of file systems are kept in the mark. */
-static Fingerprint kept_fingerprint(const char *path) {
+void set_mark(const char *path, const char *text) {
         _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
         _cleanup_close_ int fd = open_directory(path);
-        Fingerprint f = { 0 };
-
-        if (read_back_mount(fd, path, &o) == 0)
-                f = superblock_read_fingerprint(fd, &o.fact);
-        return fingerprint_is_kept_in_mark(&f) ? f : (Fingerprint){ 0 };
-}
-
-void set_mark(const char *path, const char *text) {
         g_autofree char *whole = NULL;
-        const Fingerprint f = kept_fingerprint(path);
+        Fingerprint f = { 0 };
+        Identity i = { 0 };
         struct stat st;
 
-        must(stat(path, &st));
-        whole = path_printf("version=2 inode=%llu fingerprint=%s %s", (unsigned long long) st.st_ino, f.text, text);
+        must(fstat(fd, &st));
+        if (read_back_mount(fd, path, &o) == 0) {
+                f = superblock_read_fingerprint(fd, &o.fact);
+                i = superblock_identify(fd, &o.fact);
+        }
+        if (!identity_is_known(&i))
+                i = superblock_identify_for_mark(fd);
+        /* Only the fingerprints of some types of file systems are kept in the mark. */
+        whole = path_printf("version=2 identity=%s inode=%llu fingerprint=%s %s", i.text,
+                            (unsigned long long) st.st_ino, fingerprint_is_kept_in_mark(&f) ? f.text : "", text);
         set_mark_bytes(path, whole, strlen(whole));
 }
 

@@ -52,7 +52,8 @@ void set_label(const char *path, const char *label);
 /* Returns a history with the fingerprint that the image has now, as if selvold had kept it. */
 MarkHistory mark_history_of(const char *image, const char *fs_type);
 
-/* Writes a mark with this text, the inode of the path, and the fingerprint that its file system has now. */
+/* Writes a mark with this text, the identity and the present fingerprint of its file system, and its inode.
+ * */
 void set_mark(const char *path, const char *text);
 void set_mark_bytes(const char *path, const void *bytes, size_t n);
 /* Returns the whole mark, NULL if the path has none. */

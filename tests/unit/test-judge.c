@@ -16,7 +16,26 @@ static Fingerprint fingerprint(const char *text) {
 
 /* --- the mark --- */
 
-enum { ALIVE = 1, BESIDE = 2, TRUSTED = 4, FRESH = 8, ADOPTED = 16, WRITABLE = 32, COPIED = 64, HIDDEN = 128 };
+enum {
+        ALIVE = 1,
+        BESIDE = 2,
+        TRUSTED = 4,
+        FRESH = 8,
+        ADOPTED = 16,
+        WRITABLE = 32,
+        COPIED = 64, /* to another directory */
+        HIDDEN = 128,
+        ELSEWHERE = 256, /* the mark is of another file system */
+        NAMELESS = 512,  /* nothing has an identity */
+        RENAMED = 1024,  /* the record is of another file system */
+};
+
+static Identity identity(const char *text) {
+        Identity i;
+
+        g_assert_cmpint(identity_from_string(text, &i), ==, 0);
+        return i;
+}
 
 TEST(test_judge, "/judge/mark") {
         static const struct {
@@ -73,13 +92,28 @@ TEST(test_judge, "/judge/mark") {
                 { "", "", "", FINGERPRINT_MOUNTED, FRESH | WRITABLE, MARK_STALE },
                 { "", "", "", FINGERPRINT_MOUNTED, ALIVE | BESIDE | WRITABLE, MARK_STALE },
                 { "", "", "", "", FRESH | WRITABLE | TRUSTED, MARK_TRUSTED_BY_SETTING },
+                /* The mark was copied from another file system, or nobody knows that it was not; what selvold
+                 * knows is of another file system. */
+                { EXT("1:7"), EXT("1:7"), EXT("2:8"), "", FRESH | WRITABLE | ELSEWHERE | TRUSTED, MARK_STALE },
+                { "", "xfs:7", "xfs:7", "xfs:7", FRESH | WRITABLE | ELSEWHERE, MARK_STALE },
+                { "", "xfs:8", "xfs:8", FINGERPRINT_MOUNTED, ALIVE | WRITABLE | ELSEWHERE | TRUSTED, MARK_STALE },
+                { "", "", "", FINGERPRINT_MOUNTED, ALIVE | WRITABLE | NAMELESS | TRUSTED, MARK_STALE },
+                { "", "xfs:7", "xfs:7", "xfs:7", FRESH | WRITABLE | RENAMED, MARK_STALE },
+                { "", "xfs:8", "xfs:8", FINGERPRINT_MOUNTED, ALIVE | WRITABLE | RENAMED, MARK_STALE },
+                { EXT("1:7"), EXT("1:7"), EXT("2:8"), "", FRESH | WRITABLE | RENAMED, MARK_TRUSTED },
         };
 
         for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
                 const unsigned flags = rows[i].flags;
-                Mark mark = { .found = MARK_PRESENT, .inode = 2, .fingerprint = fingerprint(rows[i].mark) };
+                Mark mark = { .found = MARK_PRESENT,
+                              .identity = identity(flags & NAMELESS    ? ""
+                                                   : flags & ELSEWHERE ? "btrfs:1:257"
+                                                                       : "btrfs:1:256"),
+                              .inode = 2,
+                              .fingerprint = fingerprint(rows[i].mark) };
                 const MarkEvidence e = {
                         .mark = &mark,
+                        .identity = identity(flags & NAMELESS ? "" : "btrfs:1:256"),
                         .root_inode = flags & COPIED ? 3 : 2,
                         .before = fingerprint(rows[i].before),
                         .now = fingerprint(rows[i].now),
@@ -90,6 +124,7 @@ TEST(test_judge, "/judge/mark") {
                         .history = { .alive = flags & ALIVE,
                                      .beside = flags & BESIDE,
                                      .trusted = flags & TRUSTED,
+                                     .identity = identity(flags & RENAMED ? "btrfs:2:256" : ""),
                                      .kept = fingerprint(rows[i].kept) },
                 };
 

@@ -51,7 +51,8 @@ static void test_text(gconstpointer data) {
         assert_text(&m, text);
 }
 
-#define SOUND "version=2 inode=0 fingerprint= label=complete tainted=no ownership=unknown gid=0 context=" CONTEXT_A
+#define SOUND \
+        "version=2 identity= inode=0 fingerprint= label=complete tainted=no ownership=unknown gid=0 context=" CONTEXT_A
 
 /* The parser refuses every beginning of a sound text, unless the rest of the context is a shorter context. */
 static void test_cut(void) {
@@ -107,7 +108,7 @@ static void test_bytes(void) {
 /* The longest possible context fits; the parser refuses a longer text, whatever its content. */
 static void test_long(void) {
         g_autoptr(GString) text = g_string_new(
-                "version=2 inode=0 fingerprint= label=complete tainted=yes ownership=complete gid=4294967294 "
+                "version=2 identity= inode=0 fingerprint= label=complete tainted=yes ownership=complete gid=4294967294 "
                 "context=u:r:t:s0:c0");
         _cleanup_(mark_done) Mark m = { 0 };
         size_t before = (size_t) (strstr(text->str, "u:r") - text->str);

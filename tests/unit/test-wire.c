@@ -77,6 +77,8 @@ static void fill(const MessageType *type, void *object, unsigned *n) {
                         *(unsigned *) member = (unsigned) f->words->n - 1;
                 else if (f->kind == KIND_FINGERPRINT)
                         g_snprintf(((Fingerprint *) member)->text, FINGERPRINT_MAX, "xfs:%u", *n);
+                else if (f->kind == KIND_IDENTITY)
+                        g_snprintf(((Identity *) member)->text, IDENTITY_MAX, "xfs:%u", *n);
                 else if (f->kind == KIND_STRV)
                         *(char ***) member = make_numbers(2);
                 else if (f->kind == KIND_STRUCT)
@@ -103,6 +105,8 @@ static size_t size_of(const MessageField *f) {
                 return sizeof(uint64_t);
         case KIND_FINGERPRINT:
                 return sizeof(Fingerprint);
+        case KIND_IDENTITY:
+                return sizeof(Identity);
         case KIND_STRUCT:
                 return f->type->size;
         default:
@@ -122,6 +126,8 @@ static void assert_same(const MessageType *type, const void *said, const void *r
                         g_assert_cmpstr(t, ==, isempty(s) ? (f->or_null ? NULL : "") : s);
                 } else if (f->kind == KIND_FINGERPRINT)
                         g_assert_cmpstr(((const Fingerprint *) a)->text, ==, ((const Fingerprint *) b)->text);
+                else if (f->kind == KIND_IDENTITY)
+                        g_assert_cmpstr(((const Identity *) a)->text, ==, ((const Identity *) b)->text);
                 else if (f->kind == KIND_STRV)
                         g_assert_true(strv_equal(*(char **const *) a, *(char **const *) b));
                 else if (f->kind == KIND_STRUCT)
@@ -212,9 +218,9 @@ TEST(test_round_trip, "/wire/round-trip") {
         TEST_TYPE(Node, node, );
         TEST_TYPE(MountFact, mount_fact, v.superblock_read_only = false; v.note_id = 0);
         TEST_TYPE(MountOutcome, mount_outcome, v.root_inode = 0; v.overrides_labels = false;
-                  memset(&v.proof, 0, sizeof(v.proof)));
+                  v.identity = (Identity){ "" }; memset(&v.proof, 0, sizeof(v.proof)));
         TEST_TYPE(Observed, observed, );
-        TEST_TYPE(Mark, mark, v.inode = 0; v.fingerprint = (Fingerprint){ "" });
+        TEST_TYPE(Mark, mark, v.inode = 0; v.identity = (Identity){ "" }; v.fingerprint = (Fingerprint){ "" });
         TEST_TYPE(WalkCounts, walk_counts, );
         TEST_TYPE(WalkIssue, walk_issue, v.error = 0);
         TEST_TYPE(WalkResult, walk_result, );
