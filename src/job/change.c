@@ -42,7 +42,7 @@ static int check_change(Job *job) {
         r = free_and_strdup(&q->source, v->source);
         if (r < 0)
                 return r;
-        r = free_and_strdup(&q->fs_type, v->fs_type);
+        r = free_and_strdup(&q->fs_type, v->mount_type);
         if (r < 0)
                 return r;
         r = free_and_strdup(&q->volume_type, v->volume_type);

@@ -73,9 +73,10 @@ static Holder *holder_new(const Job *job, bool adopted) {
         return h->name && h->target && h->spec && h->context && h->device && h->superblock ? TAKE_PTR(h) : NULL;
 }
 
-/* Records the source and the options that a later mount of the same files needs. The options of a shared
+/* Records the source, the type and the options that a later mount of the same files needs. Those of a shared
  * mount don't change. */
 static int fill_volume(const Job *job, Volume *v) {
+        const char *type = job->observed.fs_type ? job->observed.fs_type : job->request.fs_type;
         const Request *q = &job->request;
         const Plan *p = &job->plan;
         int r;
@@ -83,7 +84,8 @@ static int fill_volume(const Job *job, Volume *v) {
         r = free_and_strdup(&v->source, strempty(q->source));
         if (r < 0)
                 return r;
-        r = free_and_strdup(&v->fs_type, strempty(job->observed.fs_type ? job->observed.fs_type : q->fs_type));
+        /* The mount table's word is known with the outcome. */
+        r = free_and_strdup(&v->fs_type, job->result.outcome.fact.fs_type ?: strempty(type));
         if (r < 0)
                 return r;
         r = free_and_strdup(&v->driver, q->driver);
@@ -104,6 +106,9 @@ static int fill_volume(const Job *job, Volume *v) {
         strv_free(v->mount_options);
         v->mount_options = NULL;
         v->mounted_here = job->operation == OPERATION_MOUNT;
+        r = free_and_strdup(&v->mount_type, strempty(type));
+        if (r < 0)
+                return r;
         return strv_copy(q->mount_options, &v->mount_options);
 }
 
@@ -170,7 +175,14 @@ static int fill_holder(const Job *job, Holder *h, const char *device, uint64_t m
         return r < 0 ? r : free_and_strdup(&h->device, device);
 }
 
+/* Records which file system the volume is. */
+static int record_file_system(const Job *job, Volume *v, const Identity *identity) {
+        v->identity = *identity;
+        return free_and_strdup(&v->link, strempty(job->observed.link));
+}
+
 int job_record_ready(Job *job, const ReadyQuestion *question) {
+        Volume *v = job_volume(job);
         Holder *h = job_find_holder(job);
         int r;
 
@@ -181,8 +193,11 @@ int job_record_ready(Job *job, const ReadyQuestion *question) {
         r = fill_holder(job, h, question->identity.device, question->identity.id, question->gid, question->disk_gid);
         if (r < 0)
                 return r;
-        job_volume(job)->fingerprint = question->fingerprint;
-        commit_holder(job->jobs->state, job_volume(job), h);
+        r = record_file_system(job, v, &question->file_system);
+        if (r < 0)
+                return r;
+        v->fingerprint = question->fingerprint;
+        commit_holder(job->jobs->state, v, h);
         return 0;
 }
 
@@ -200,6 +215,9 @@ int job_record_outcome(Job *job) {
         if (r < 0)
                 return r;
         r = fill_volume(job, v);
+        if (r < 0)
+                return r;
+        r = record_file_system(job, v, &result->outcome.identity);
         if (r < 0)
                 return r;
         /* The holder stays an intent until nothing can fail any more. */

@@ -146,7 +146,7 @@ static int plan_from_record(Job *job) {
                 return -ENOMEM;
         job->result.files.gid = h->fs_group;
         job->result.files.disk_gid = h->disk_gid;
-        return plan_mount_options(&job->jobs->state->settings, v->fs_type, h->strategy, job->request.mount_options,
+        return plan_mount_options(&job->jobs->state->settings, v->mount_type, h->strategy, job->request.mount_options,
                                   &p->mount_options, &job->failure);
 }
 

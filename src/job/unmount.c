@@ -65,7 +65,7 @@ static int append_unmount_call(const Job *job, sd_bus_message *call) {
                             : lost ? (MountIdentity){ lost->mount_id, lost->device }
                                    : (MountIdentity){ 0 },
                 .source = keep ? v->source : NULL,
-                .fs_type = keep ? v->fs_type : NULL,
+                .fs_type = keep ? v->mount_type : NULL,
         };
 
         return unmount_call_append(call, &c);

@@ -5,8 +5,7 @@
 
 enum { UUID_LENGTH = 36 };
 
-/* The types that one driver mounts, or that are two names for one. */
-static const char *family_of(const char *fs_type) {
+const char *fs_type_family(const char *fs_type) {
         static const char *const families[][2] = {
                 { "ext2", "ext4" },
                 { "ext3", "ext4" },
@@ -52,7 +51,7 @@ Identity identity_make(const char *fs_type, const char *name, const char *part) 
 
         assert(fs_type && name);
 
-        n = snprintf(text, sizeof(text), "%s:%s%s%s", family_of(fs_type), name, part ? ":" : "", strempty(part));
+        n = snprintf(text, sizeof(text), "%s:%s%s%s", fs_type_family(fs_type), name, part ? ":" : "", strempty(part));
         if (n > 0 && (size_t) n < sizeof(text))
                 (void) identity_from_string(text, &i);
         return i;

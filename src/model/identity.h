@@ -28,6 +28,9 @@ static inline bool identity_is_known(const Identity *i) {
         return !isempty(i->text);
 }
 
+/* The name of the type's driver: one for ext2, ext3 and ext4, and one for nfs and nfs4. */
+const char *fs_type_family(const char *fs_type) _pure_;
+
 /* Whether both are known and the same, with the subvolume. */
 bool identity_equal(const Identity *a, const Identity *b) _pure_;
 /* Whether both are known and not the same. A subvolume is compared only if both have one. */

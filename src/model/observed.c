@@ -30,6 +30,7 @@ void observed_done(Observed *o) {
         free(o->fs_type);
         free(o->device);
         free(o->superblock);
+        free(o->link);
         mount_facts_free(o->mounts, o->n_mounts);
         *o = (Observed){ 0 };
 }

@@ -44,6 +44,8 @@ typedef struct Observed {
          * "btrfs:UUID". NULL for network file systems and those without a source: each of their mounts has
          * its own superblock. */
         char *superblock;
+        Identity identity; /* of the file system; of a btrfs that is not mounted without the subvolume */
+        char *link;        /* the block device's own link in /dev/disk (source_find_link()); NULL: none */
         MountFact *mounts; /* all mounts of the source's superblock */
         size_t n_mounts;
         bool mounts_unknown; /* the superblock is in use, but the worker has not looked for its mounts */
@@ -58,7 +60,7 @@ typedef struct MountOutcome {
         mode_t root_mode;
         bool superblock_read_only;
         uint64_t inodes_used;  /* 0: unknown */
-        Identity identity;     /* of the file system; not sent to selvold */
+        Identity identity;     /* of the file system */
         ino_t root_inode;      /* not sent to selvold */
         MarkProof proof;       /* about the mark; not sent to selvold */
         bool overrides_labels; /* by defcontext= or rootcontext=; not sent to selvold */

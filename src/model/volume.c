@@ -43,10 +43,12 @@ Volume *volume_new(const char *id) {
                 return NULL;
         v->id = strdup(id);
         v->source = strdup("");
+        v->link = strdup("");
         v->fs_type = strdup("");
+        v->mount_type = strdup("");
         v->volume_type = strdup("");
         v->context = strdup("");
-        if (!v->id || !v->source || !v->fs_type || !v->volume_type || !v->context)
+        if (!v->id || !v->source || !v->link || !v->fs_type || !v->mount_type || !v->volume_type || !v->context)
                 return volume_free(v);
         return v;
 }
@@ -74,7 +76,9 @@ Volume *volume_free(Volume *v) {
                 volume_remove_holder(v, v->holders);
         free(v->id);
         free(v->source);
+        free(v->link);
         free(v->fs_type);
+        free(v->mount_type);
         strv_free(v->mount_options);
         free(v->driver);
         free(v->volume_type);

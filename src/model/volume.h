@@ -71,12 +71,18 @@ typedef struct Volume {
         struct Volumes *all; /* the table that has the volume; NULL: none yet */
         char *id;
         char *source;
-        char *fs_type;
-        char **mount_options; /* the caller's, at selvol's last mount that shared no other */
+        /* The data that the record speaks of, and the own link of its device when it was mounted last
+         * (Observed.link). */
+        Identity identity;
+        char *link;
+        char *fs_type; /* as the mount table has it, which may be another word than the request's */
+        /* The type and the caller's options of selvol's last mount that shared no other. */
+        char *mount_type;
+        char **mount_options;
         /* selvol mounted the volume since boot. Even after an unmount, a mount namespace that the worker
          * can't see may have kept the mount. */
         bool mounted_this_boot;
-        bool mounted_here; /* selvol made the last mount, from source with mount_options */
+        bool mounted_here; /* selvol made the last mount, of source with type and options */
         char *driver;      /* may be NULL */
         char *volume_type;
         AccessMode access_mode;

@@ -206,7 +206,7 @@ int source_is_mounted_as(const Source *s, const MountFact *fact) {
         assert(fact);
 
         if (s->fs->source != SOURCE_BLOCK)
-                return streq(fact->source, s->path) && streq(fact->fs_type, s->fs->name);
+                return streq(fact->source, s->path);
 
         r = find_devices(s, &devices, &n);
         if (r < 0)
@@ -292,7 +292,7 @@ static Identity device_identify(int device, const char *fs_type, int root) {
 }
 
 static bool is_nfs(const char *fs_type) {
-        return streq(fs_type, "nfs") || streq(fs_type, "nfs4");
+        return streq(fs_type_family(fs_type), "nfs");
 }
 
 Identity source_identify(const Source *s, int root) {

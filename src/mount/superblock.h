@@ -48,7 +48,8 @@ int source_is_claimed_for_long(const Source *s) _warn_unused_;
  * errno. */
 int source_find_mounts(const Source *s, MountFact **ret, size_t *ret_n) _warn_unused_;
 
-/* Whether a mount is of the source's superblock. Returns 1, 0 or a negative errno. */
+/* Whether a mount is of the source's superblock; without a device, whether it has the same source: the mount
+ * table may have another word for the type. Returns 1, 0 or a negative errno. */
 int source_is_mounted_as(const Source *s, const MountFact *fact) _warn_unused_;
 
 /* Reads the fingerprint of the file system on disk. Not known for SOURCE_NETWORK and SOURCE_NONE. */

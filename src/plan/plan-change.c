@@ -12,7 +12,7 @@
  * in full, because the same disk may have other volumes. */
 static int plan_last_mount(const ChangeInput *in, Strategy strategy, Plan *p, Failure *f) {
         const Volume *v = in->volume;
-        const FileSystem *fs = settings_file_system(in->settings, v->fs_type);
+        const FileSystem *fs = settings_file_system(in->settings, v->mount_type);
         const char *why = NULL;
 
         if (in->observed && in->observed->hidden)
@@ -23,11 +23,13 @@ static int plan_last_mount(const ChangeInput *in, Strategy strategy, Plan *p, Fa
                 why = "somebody else mounted it the last time, so that it is not known which part of its source it is";
         else if (!fs || fs->source == SOURCE_NONE)
                 why = "its file system exists only while it is mounted";
+        else if (!identity_is_known(&v->identity))
+                why = "its file system has no UUID by which it could be known again";
         if (why)
                 return failure_set(f, FAILURE_NOT_SUPPORTED,
                                    "Volume %s is not mounted, and %s, so its files can't be reached. Mount it first.",
                                    v->id, why);
-        return plan_mount_options(in->settings, v->fs_type, strategy, v->mount_options, &p->mount_options, f);
+        return plan_mount_options(in->settings, v->mount_type, strategy, v->mount_options, &p->mount_options, f);
 }
 
 static int busy_failure(const Volume *v, Failure *f) {

@@ -57,8 +57,10 @@ MarkHistory plan_mark_history(const MarkHistoryInput *in) {
                 if (is_stranger(in, &observed->mounts[i]))
                         w.beside = true;
         w.trusted = driver && driver->trusted_mark >= 0 ? driver->trusted_mark : type && type->trusted_mark > 0;
-        if (own)
+        if (own) {
+                w.identity = own->identity;
                 w.kept = own->fingerprint;
+        }
         return w;
 }
 

@@ -109,11 +109,9 @@ static int compare_facts(const void *a, const void *b) {
         return x->mount_id < y->mount_id ? -1 : x->mount_id > y->mount_id;
 }
 
-/* The kernel reuses mount ids, so the id alone proves nothing. The recorded type is that of an earlier mount
- * until this mount has its outcome. */
-static bool is_mount_of_holder(const Volume *v, const Holder *h, const MountFact *fact) {
+/* The kernel reuses mount ids, so the id alone proves nothing. */
+static bool is_mount_of_holder(const Holder *h, const MountFact *fact) {
         return fact && fact->mount_id == h->mount_id && (isempty(h->device) || streq(h->device, fact->device)) &&
-               (h->state == HOLDER_MOUNTING || streq(fact->fs_type, v->fs_type)) &&
                streq(fact->context, h->strategy == STRATEGY_CONTEXT_MOUNT ? strempty(h->context) : "");
 }
 
@@ -124,8 +122,8 @@ static bool is_whole(const MountFact *fact) {
 
 static Verdict judge_holder(const Volume *v, const Holder *h, const MountFact *fact) {
         /* The worker's note says that this is the volume's mount, and not a similar one. */
-        bool there = is_mount_of_holder(v, h, fact) && streq(h->target, fact->target) &&
-                     streq(strempty(fact->volume), v->id);
+        bool there =
+                is_mount_of_holder(h, fact) && streq(h->target, fact->target) && streq(strempty(fact->volume), v->id);
 
         switch (h->state) {
         case HOLDER_MOUNTING:
@@ -175,7 +173,7 @@ void reconcile_holder(State *s, Volume *v, Holder *h, const MountFact *fact) {
                 break;
         case LOST:
                 holder_lose(s, v, h,
-                            is_mount_of_holder(v, h, fact) && !streq(h->target, fact->target) ? fact->target : NULL);
+                            is_mount_of_holder(h, fact) && !streq(h->target, fact->target) ? fact->target : NULL);
                 break;
         }
 }

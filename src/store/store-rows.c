@@ -16,7 +16,9 @@ typedef struct ColumnMember {
 
 static const ColumnMember volume_members[] = {
         { VOLUME_SOURCE, TEXT, offsetof(Volume, source) },
+        { VOLUME_LINK, TEXT, offsetof(Volume, link) },
         { VOLUME_FS_TYPE, TEXT, offsetof(Volume, fs_type) },
+        { VOLUME_MOUNT_TYPE, TEXT, offsetof(Volume, mount_type) },
         { VOLUME_DRIVER, TEXT_OR_NULL, offsetof(Volume, driver) },
         { VOLUME_VOLUME_TYPE, TEXT, offsetof(Volume, volume_type) },
         { VOLUME_CONTEXT, TEXT, offsetof(Volume, context) },
@@ -89,6 +91,7 @@ void rows_put_volume(Changes *all, const Volume *v) {
         set_members(c, volume_members, ELEMENTSOF(volume_members), v);
         change_set_text(c, VOLUME_ACCESS_MODE, access_mode_to_string(v->access_mode));
         change_set_text(c, VOLUME_STRATEGY, strategy_to_string(v->strategy));
+        change_set_text(c, VOLUME_IDENTITY, v->identity.text);
         change_set_text(c, VOLUME_FINGERPRINT, v->fingerprint.text);
         /* rows_load() would refuse a known state without a context. */
         change_set_text(c, VOLUME_LABEL_STATE, files_state_to_string(labels_known ? m->label_state : FILES_UNKNOWN));
@@ -316,7 +319,8 @@ static int load_volume(sqlite3_stmt *st, Volumes *all) {
         r = read_volume_mount(st, v);
         if (r < 0)
                 return r;
-        if (fingerprint_from_string(strempty(text_column(st, VOLUME_FINGERPRINT)), &v->fingerprint) < 0)
+        if (fingerprint_from_string(text_column(st, VOLUME_FINGERPRINT), &v->fingerprint) < 0 ||
+            identity_from_string(text_column(st, VOLUME_IDENTITY), &v->identity) < 0)
                 return -EUCLEAN;
         if (volumes_find(all, v->id))
                 return -EUCLEAN;

@@ -35,7 +35,10 @@
         X(VOLUME_MOUNT_OPTIONS, "mount_options", "TEXT NOT NULL")            \
         X(VOLUME_MOUNTED_HERE, "mounted_here", "INTEGER NOT NULL")           \
         X(VOLUME_MOUNTED_THIS_BOOT, "mounted_this_boot", "INTEGER NOT NULL") \
-        X(VOLUME_FINGERPRINT, "fingerprint", "TEXT NOT NULL")
+        X(VOLUME_FINGERPRINT, "fingerprint", "TEXT NOT NULL")                \
+        X(VOLUME_MOUNT_TYPE, "mount_type", "TEXT NOT NULL")                  \
+        X(VOLUME_IDENTITY, "identity", "TEXT NOT NULL")                      \
+        X(VOLUME_LINK, "link", "TEXT NOT NULL")
 
 #define HOLDER_COLUMNS(X)                                              \
         X(HOLDER_NAME, "name", "TEXT NOT NULL")                        \

@@ -37,6 +37,7 @@ static const MessageField mount_outcome_fields[] = {
         FIELD_U32(MountOutcome, root_mode),
         FIELD_BOOL(MountOutcome, superblock_read_only),
         FIELD_U64(MountOutcome, inodes_used),
+        FIELD_IDENTITY(MountOutcome, identity),
         FIELD_BOOL(MountOutcome, idmapped),
 };
 DEFINE_MESSAGE(MountOutcome, mount_outcome, MOUNT_OUTCOME_TYPE);
@@ -46,6 +47,8 @@ static const MessageField observed_fields[] = {
         FIELD_BOOL(Observed, device_read_only),
         FIELD_LINE_OR_NULL(Observed, device),
         FIELD_LINE_OR_NULL(Observed, superblock),
+        FIELD_IDENTITY(Observed, identity),
+        FIELD_LINE_OR_NULL(Observed, link),
         FIELD_BOOL(Observed, mounts_unknown),
         FIELD_BOOL(Observed, hidden),
         FIELD_ARRAY(Observed, mounts, n_mounts, mount_fact, SIZE_MAX),
@@ -276,6 +279,7 @@ DEFINE_MESSAGE(PlanAnswer, plan_answer, PLAN_ANSWER_TYPE);
 
 static const MessageField ready_question_fields[] = {
         FIELD_STRUCT(ReadyQuestion, identity, mount_identity),
+        FIELD_IDENTITY(ReadyQuestion, file_system),
         FIELD_U32(ReadyQuestion, gid),
         FIELD_U32(ReadyQuestion, disk_gid),
         FIELD_FINGERPRINT(ReadyQuestion, fingerprint),

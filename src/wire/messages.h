@@ -16,10 +16,10 @@ DECLARE_MESSAGE_OF_MODEL(Node, node);
 #define MOUNT_FACT_TYPE "(tsssssssssbb)"
 DECLARE_MESSAGE_OF_MODEL(MountFact, mount_fact);
 
-#define MOUNT_OUTCOME_TYPE "(" MOUNT_FACT_TYPE "suubtb)"
+#define MOUNT_OUTCOME_TYPE "(" MOUNT_FACT_TYPE "suubtsb)"
 DECLARE_MESSAGE_OF_MODEL(MountOutcome, mount_outcome);
 
-#define OBSERVED_TYPE "(sbssbba" MOUNT_FACT_TYPE ")"
+#define OBSERVED_TYPE "(sbssssbba" MOUNT_FACT_TYPE ")"
 DECLARE_MESSAGE_OF_MODEL(Observed, observed);
 
 #define MARK_TYPE "(sssbsu)"
@@ -223,12 +223,13 @@ DECLARE_MESSAGE(PlanAnswer, plan_answer);
 
 typedef struct ReadyQuestion {
         MountIdentity identity;
+        Identity file_system;    /* of the mount */
         gid_t gid, disk_gid;     /* group that files show, and have; GID_NONE: no group was asked for */
         Fingerprint fingerprint; /* as in OperationResult */
         Mark mark;               /* on the volume now */
 } ReadyQuestion;
 
-#define READY_QUESTION_TYPE "(" MOUNT_IDENTITY_TYPE "uus" MARK_TYPE ")"
+#define READY_QUESTION_TYPE "(" MOUNT_IDENTITY_TYPE "suus" MARK_TYPE ")"
 DECLARE_MESSAGE(ReadyQuestion, ready_question);
 
 typedef struct WalkQuestion {

@@ -7,6 +7,7 @@
 #include "basic/log.h"
 #include "label/mark-xattr.h"
 #include "label/selinux.h"
+#include "mount/device-link.h"
 #include "mount/mount-state.h"
 #include "mount/mount-table.h"
 #include "mount/superblock.h"
@@ -26,6 +27,10 @@ int observe_source(const Source *s, Observed *ret) {
                         return -ENOMEM;
         }
         r = superblock_name_source(s, &o.superblock);
+        if (r < 0)
+                return r;
+        o.identity = source_identify(s, -EBADF);
+        r = device_find_link(s->device, &o.link);
         if (r < 0)
                 return r;
         r = source_is_claimed(s);
@@ -79,6 +84,10 @@ int observe_mounted(const Target *t, Observed *ret, MountOutcome *ret_outcome) {
         if (r < 0)
                 return r;
         o.device_read_only = source_device_is_read_only(device);
+        o.identity = outcome.identity;
+        r = device_find_link(device, &o.link);
+        if (r < 0)
+                return r;
         root = open_root(t->fd);
         if (root < 0)
                 return root;

@@ -145,6 +145,7 @@ static int publish_staged(Child *c, const MountCall *call, const PlanAnswer *ans
          * then. */
         r = ask_ready(c,
                       &(ReadyQuestion){ .identity = { .id = note.id, .device = note.device },
+                                        .file_system = result->outcome.identity,
                                         .gid = result->files.gid,
                                         .disk_gid = result->files.disk_gid,
                                         .fingerprint = result->fingerprint,

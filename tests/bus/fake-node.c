@@ -178,6 +178,21 @@ Fingerprint read_fingerprint(const char *source) {
         return f;
 }
 
+Identity read_identity(const char *source) {
+        const char *type = type_of(source);
+        char *text = read_text(volume_file("identity", source));
+        unsigned n = 0;
+        Identity i = { 0 };
+
+        if (text)
+                check(identity_from_string(text, &i));
+        else if (streq(type, "nfs"))
+                i = identity_make(type, source, NULL);
+        else if (is_path(source) && !streq(type, "vfat") && sscanf(device_of(source, 0), "8:%u", &n) == 1)
+                i = identity_make(type, FORMAT("01234567-89ab-cdef-0123-%012u", n), NULL);
+        return i;
+}
+
 Mark read_mark(const char *source) {
         char *text = read_text(volume_file("mark", source));
         Mark mark = { 0 };
@@ -235,6 +250,7 @@ MountOutcome outcome_of(const MountFact *m, const Swap *swap) {
                            .root_context = root_context(m),
                            .superblock_read_only = superblock_is_read_only(m),
                            .inodes_used = ENTRIES,
+                           .identity = read_identity(m->source),
                            .idmapped = swap->disk != swap->shown };
         gid_t gid;
 
@@ -259,6 +275,7 @@ const char *type_of(const char *source) {
         return behaves(source, "xfs")     ? "xfs"
                : behaves(source, "vfat")  ? "vfat"
                : behaves(source, "btrfs") ? "btrfs"
+               : behaves(source, "ext3")  ? "ext3"
                : !is_path(source)         ? "tmpfs"
                : strstr(source, ":/")     ? "nfs"
                                           : "ext4";

@@ -58,6 +58,7 @@ uint64_t reserve_id(void);
 char *volume_file(const char *what, const char *source);
 Mark read_mark(const char *source);
 Fingerprint read_fingerprint(const char *source);
+Identity read_identity(const char *source);
 Swap read_swap(const MountFact *m);
 gid_t swap_group(const Swap *s, gid_t gid);
 /* The group is 0 if nobody has changed it yet. */

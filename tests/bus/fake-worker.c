@@ -17,7 +17,8 @@
  *   foreign, exchanged
  *                      is mounted elsewhere on the host; has its target replaced at the last moment
  *   busy               can't be unmounted
- *   xfs, vfat, btrfs   holds such a file system
+ *   xfs, vfat, btrfs, ext3
+ *                      holds such a file system; ext3 is mounted as ext4 if that is asked for
  *   noseclabel         shows no labels, though its type does
  *   nonsense           asks Plan with rubbish
  *   nomark             keeps no mark
@@ -40,11 +41,13 @@
  *   part               is a file system of which each mount has a directory of its own
  *
  * Sources with the same last part are one device; a source without a '/' is a tmpfs, and one with ":/" is
- * NFS. A walk visits 300 entries, and changes 250. NAME is the last part of a source in these files of
- * DIRECTORY:
+ * NFS, which the mount table calls nfs4. A walk visits 300 entries, and changes 250. NAME is the last part of
+ * a source in these files of DIRECTORY:
  *
  *   fingerprint-NAME   the fingerprint, by which selvold believes a mark or not; without it, all marks are
  *                      believed
+ *   identity-NAME      the identity of the file system; without it, one that follows from NAME
+ *   link-NAME          the own link of the device
  *   image-NAME         the image that the source is; without it, the source is a device
  *   mark-NAME, root-NAME, group-NAME
  *                      the mark of the volume, the label of its root, and the group and mode of its root
@@ -241,6 +244,7 @@ static MountIdentity identity_of(const MountFact *m) {
 
 static void ask_ready(const Operation *o) {
         ReadyQuestion note = { .identity = identity_of(&o->mount),
+                               .file_system = o->result.outcome.identity,
                                .fingerprint = o->result.fingerprint,
                                .gid = o->result.files.gid,
                                .disk_gid = o->result.files.disk_gid,
@@ -255,7 +259,8 @@ static void ask_ready(const Operation *o) {
 }
 
 /* Fills in the question Plan about a source, or about the mount that is there. */
-static void observe(Operation *o, const char *source, const MountFact *mounted) {
+static void observe(Operation *o, const char *source, const char *asked, const MountFact *mounted) {
+        const char *type = mounted ? mounted->fs_type : type_of(source);
         Observed table = read_table(), *seen = &o->question.observed;
         const char *device = mounted ? mounted->device : device_of(source, 0);
 
@@ -270,7 +275,11 @@ static void observe(Operation *o, const char *source, const MountFact *mounted) 
                 o->swap = read_swap(mounted);
                 o->question.outcome = outcome_of(mounted, &o->swap);
         }
-        seen->fs_type = FORMAT("%s", mounted ? mounted->fs_type : type_of(source));
+        if (!mounted && !isempty(asked) && streq(fs_type_family(asked), fs_type_family(type)))
+                type = asked;
+        seen->fs_type = FORMAT("%s", type);
+        seen->identity = read_identity(source);
+        seen->link = read_text(volume_file("link", source));
         if (source[0] == '/') {
                 char *image = read_text(volume_file("image", source));
 
@@ -291,6 +300,7 @@ static int share(Operation *o, Failure *f) {
                 return 0;
         if (!shared || shared->mount_id != a->share_id)
                 return failure_set(f, FAILURE_MOUNT_FAILED, "The mount at %s is gone.", a->share_target);
+        o->mount.fs_type = FORMAT("%s", shared->fs_type);
         o->swap = read_swap(shared);
         return 0;
 }
@@ -298,11 +308,12 @@ static int share(Operation *o, Failure *f) {
 /* Mounts where nobody sees it. If the mount shows labels, or none, against the plan, asks selvold again. */
 static int stage(Operation *o, const char *source, const char *target, Failure *f) {
         const PlanAnswer *a = &o->answer;
+        const char *type = o->question.observed.fs_type;
         int r;
 
         o->mount = (MountFact){ .target = FORMAT("%s", target),
                                 .source = FORMAT("%s", source),
-                                .fs_type = o->question.observed.fs_type,
+                                .fs_type = FORMAT("%s", streq(type, "nfs") ? "nfs4" : type),
                                 .context = FORMAT("%s", strempty(a->context)),
                                 .read_only = a->read_only,
                                 .mount_id = reserve_id() };
@@ -408,7 +419,7 @@ static MarkTrust judge(const Operation *o) {
         /* Marks are not copied here. */
         const MarkEvidence e = {
                 .mark = &mark,
-                .identity = mark.identity = (Identity){ "ext4:1" },
+                .identity = mark.identity = read_identity(o->mount.source),
                 .root_inode = o->result.mark.inode,
                 .before = now,
                 .now = now,
@@ -557,7 +568,7 @@ static int mount_volume(Operation *o, const MountCall *call, Failure *f) {
         }
         if (there)
                 return failure_set(f, FAILURE_INVALID_TARGET, "Something is mounted at %s.", call->target);
-        observe(o, call->source, NULL);
+        observe(o, call->source, call->fs_type, NULL);
         ask_plan_unlooked(o);
         step(call->source, "mount");
         if (behaves(call->source, "foreign"))
@@ -579,7 +590,7 @@ static int adopt_volume(Operation *o, const AdoptCall *call, Failure *f) {
         o->volume = call->origin.volume;
         if (!there)
                 return failure_set(f, FAILURE_INVALID_TARGET, "Nothing is mounted at %s.", call->target);
-        observe(o, there->source, there);
+        observe(o, there->source, NULL, there);
         ask_plan(o);
         r = change_files(o, f);
         if (r == 0 && o->result.walk.counts.failed == 0)
@@ -595,7 +606,7 @@ static int change_volume(Operation *o, const ChangeCall *call, Failure *f) {
         o->volume = call->origin.volume;
         if (!isempty(call->target) && !there)
                 return failure_set(f, FAILURE_INVALID_TARGET, "Nothing is mounted at %s.", call->target);
-        observe(o, there ? there->source : call->source, there);
+        observe(o, there ? there->source : call->source, call->fs_type, there);
         ask_plan(o);
         if (there && !isempty(o->answer.share_target)) {
                 there = find_mount(&table, o->answer.share_target);

@@ -45,6 +45,9 @@ static const char *const volume_values[COLUMNS_MAX] = {
         [VOLUME_MOUNTED_HERE] = "1",
         [VOLUME_MOUNTED_THIS_BOOT] = "1",
         [VOLUME_FINGERPRINT] = "mounted",
+        [VOLUME_MOUNT_TYPE] = "ext4",
+        [VOLUME_IDENTITY] = "ext4:01234567-89ab-cdef-0123-456789abcdef",
+        [VOLUME_LINK] = "/dev/disk/by-id/a",
 };
 
 static const char *const holder_values[COLUMNS_MAX] = {
@@ -114,7 +117,7 @@ static void prepare_inserts(Template *t) {
         for (size_t i = 0; i < TABLES; i++) {
                 _cleanup_free_ char *sql =
                         strdup_printf("INSERT INTO %s VALUES (?%.*s)", tables[i].name, 2 * (tables[i].n_columns - 1),
-                                      ",?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?");
+                                      ",?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?");
 
                 assert(sql);
                 t->insert[i] = prepare_statement(t->db, sql);
@@ -298,11 +301,11 @@ static void describe_holder(FILE *f, const Holder *h) {
 static void describe_volume(FILE *f, const Volume *v) {
         _cleanup_free_ char *options = strv_join(v->mount_options, ",");
 
-        fprintf(f, "%s|%s|%s|%s|%i|%i|%s|%s|%i|%i|%s|%s|%i|%s|%i|%i|%u|%" PRIu64 "|%" PRIu64 "\n", v->id, v->source,
-                v->fs_type, options, v->mounted_here, v->mounted_this_boot, v->driver ?: "(null)", v->volume_type,
-                (int) v->access_mode, (int) v->strategy, v->context, v->fingerprint.text, (int) v->mark.label_state,
-                strempty(v->mark.context), v->mark.tainted, (int) v->mark.ownership_state, v->mark.gid,
-                v->last_verified_usec, v->inodes_used);
+        fprintf(f, "%s|%s|%s|%s|%s|%s|%s|%i|%i|%s|%s|%i|%i|%s|%s|%i|%s|%i|%i|%u|%" PRIu64 "|%" PRIu64 "\n", v->id,
+                v->source, v->identity.text, v->link, v->fs_type, v->mount_type, options, v->mounted_here,
+                v->mounted_this_boot, v->driver ?: "(null)", v->volume_type, (int) v->access_mode, (int) v->strategy,
+                v->context, v->fingerprint.text, (int) v->mark.label_state, strempty(v->mark.context),
+                v->mark.tainted, (int) v->mark.ownership_state, v->mark.gid, v->last_verified_usec, v->inodes_used);
 }
 
 static void check_volume(const Volume *v) {

@@ -2,6 +2,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
@@ -113,6 +114,19 @@ void note_mount_as(const char *target, const char *volume) {
 
 void note_mount(const char *target) {
         note_mount_as(target, "volume");
+}
+
+/* CONSISTENT removes the end of a longer script that was there before. */
+void add_mount_helper(const char *type, const char *script) {
+        g_autofree char *path = path_printf("/sbin/mount.%s", type);
+
+        if (access(TEST_DIR "/upper", F_OK) < 0) {
+                must(mkdir(TEST_DIR "/upper", 0755));
+                must(mkdir(TEST_DIR "/work", 0755));
+                must(mount("overlay", "/sbin", "overlay", 0,
+                           "lowerdir=/sbin,upperdir=" TEST_DIR "/upper,workdir=" TEST_DIR "/work"));
+        }
+        g_assert_true(g_file_set_contents_full(path, script, -1, G_FILE_SET_CONTENTS_CONSISTENT, 0755, NULL));
 }
 
 bool is_mounted(const char *path) {

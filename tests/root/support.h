@@ -50,6 +50,8 @@ char *make_link(const char *name, const char *leads_to);
 /* Writes the note that the worker would have written if it had made the mount itself. */
 void note_mount(const char *target);
 void note_mount_as(const char *target, const char *volume);
+/* Writes the script /sbin/mount.TYPE, which only the test and its worker see. */
+void add_mount_helper(const char *type, const char *script);
 bool is_mounted(const char *path);
 bool is_read_only(const char *path);
 uint64_t mount_id_of(const char *path);

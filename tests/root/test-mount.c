@@ -191,6 +191,30 @@ TEST_WORDS(test_share, "/share", how, "rw rw", "rw ro", "ro rw", "ro ro") {
         g_assert_cmpint(umount2(two, 0), ==, 0);
 }
 
+/* The mount table has another word for the type than the request: of a server, or of an ext3 that was asked
+ * for as ext4. */
+TEST(test_share_renamed, "/share/renamed") {
+        g_autoptr(Worker) w = worker_start("[FileSystem selvolfake]\nSource=network\n", NULL);
+        g_autofree char *image = make_image("renamed", NULL), *one = make_target("renamed-1"),
+                        *two = make_target("renamed-2");
+        const struct {
+                const char *source, *first, *second, *word;
+        } rows[] = { { "server:/export", "selvolfake", "selvolfake", "tmpfs" }, { image, "", "ext4", "ext3" } };
+
+        add_mount_helper("selvolfake", "#!/bin/sh\nexec mount -i -t tmpfs \"$1\" \"$2\"\n");
+        g_assert_true(run("mkfs.ext3", "-q", image, "16m", NULL));
+        for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+                g_auto(Answer) first = expect_ok(mount_with(w, rows[i].source, rows[i].first, one));
+                g_assert_cmpstr(first.outcome.fact.fs_type, ==, rows[i].word);
+                g_auto(Answer) second = expect_ok(mount_with(w, rows[i].source, rows[i].second, two, .share = one,
+                                                             .share_id = first.outcome.fact.mount_id));
+                g_assert_cmpstr(second.outcome.fact.fs_type, ==, rows[i].word);
+                g_assert_cmpstr(second.outcome.fact.device, ==, first.outcome.fact.device);
+                must(umount2(one, 0));
+                must(umount2(two, 0));
+        }
+}
+
 TEST(test_share_refused, "/share/refused") {
         g_autofree char *image = make_image("a", "ext4"), *other = make_image("b", "ext4"),
                         *one = make_target("refused-1"), *two = make_target("refused-2");

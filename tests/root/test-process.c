@@ -39,12 +39,6 @@ static void test_killed(gconstpointer data) {
         assert_no_loop(image);
 }
 
-/* CONSISTENT removes the end of a longer text that was there before. */
-static void write_helper(const char *text) {
-        g_assert_true(g_file_set_contents_full("/sbin/mount.selvolhang", text, -1, G_FILE_SET_CONTENTS_CONSISTENT,
-                                               0755, NULL));
-}
-
 /* The mount helper of this file system never ends, like mount.nfs with a dead server. */
 static void add_hanging_helper(bool stubborn) {
         static const char script[] = "#!/bin/sh\n"
@@ -54,16 +48,8 @@ static void add_hanging_helper(bool stubborn) {
                                      "touch " TEST_DIR "/hanging\n"
                                      "while :; do sleep 1 9>&-; done\n";
         g_autofree char *text = g_strdup_printf(script, stubborn ? "trap '' TERM" : "");
-        const char *upper = TEST_DIR "/upper", *work = TEST_DIR "/work";
 
-        if (access(upper, F_OK) < 0) {
-                g_assert_cmpint(mkdir(upper, 0755), ==, 0);
-                g_assert_cmpint(mkdir(work, 0755), ==, 0);
-                g_assert_cmpint(mount("overlay", "/sbin", "overlay", 0,
-                                      "lowerdir=/sbin,upperdir=" TEST_DIR "/upper,workdir=" TEST_DIR "/work"),
-                                ==, 0);
-        }
-        write_helper(text);
+        add_mount_helper("selvolhang", text);
 }
 
 /* Looks for the lock of the helper, because another test may have a helper of the same name. */
@@ -115,7 +101,7 @@ TEST_WORDS(test_target_replaced, "/target-replaced", how, "mounted", "symlink", 
         Operation *o;
 
         add_hanging_helper(false);
-        write_helper(script);
+        add_mount_helper("selvolhang", script);
         o = start_hanging(w, target);
 
         if (g_str_equal(how, "mounted"))

@@ -12,6 +12,8 @@
 #define CONTEXT_0_1 "system_u:object_r:container_file_t:s0:c0,c1"
 #define CONTEXT_0_2 "system_u:object_r:container_file_t:s0:c0,c2"
 
+#define UUID_1 "01234567-89ab-cdef-0123-456789abcde1"
+
 #define TEST_SINCE      "since 2026-01-02 03:04:05 UTC"
 #define TEST_SINCE_USEC UINT64_C(1767323045000000)
 

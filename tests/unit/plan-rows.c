@@ -9,6 +9,10 @@
 
 /* --- the words of a row --- */
 
+static void set_identity(void *member, const char *value) {
+        g_assert_cmpint(identity_from_string(value, member), ==, 0);
+}
+
 DEFINE_SET(strategy, strategy_from_string)
 DEFINE_SET(holder_state, holder_state_from_string)
 DEFINE_SET(files_state, files_state_from_string)
@@ -110,9 +114,10 @@ static void set_up_volume(Fixture *x, const char *word) {
                 { "boot", set_flag, &v->mounted_this_boot },
                 { "context", set_context, &v->context },
                 { "driver", set_string, &v->driver },
-                { "fs", set_text, &v->fs_type },
+                { "fs", set_text, &v->mount_type },
                 { "gid", set_gid, &v->mark.gid },
                 { "groups", set_files_state, &v->mark.ownership_state },
+                { "identity", set_identity, &v->identity },
                 { "inodes", set_number, &v->inodes_used },
                 { "label", set_context, &v->mark.context },
                 { "labels", set_files_state, &v->mark.label_state },

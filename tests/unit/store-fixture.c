@@ -37,7 +37,10 @@ Volume *sample(const char *id, const char *target) {
 
         g_assert_true(v && h);
         g_assert_cmpint(free_and_strdup(&v->source, "/dev/vdb"), ==, 0);
-        g_assert_cmpint(free_and_strdup(&v->fs_type, "ext4"), ==, 0);
+        g_assert_cmpint(free_and_strdup(&v->fs_type, "nfs4"), ==, 0);
+        g_assert_cmpint(free_and_strdup(&v->mount_type, "nfs"), ==, 0);
+        g_assert_cmpint(free_and_strdup(&v->link, "/dev/disk/by-id/a"), ==, 0);
+        v->identity = (Identity){ "nfs:s:/\303\244" };
         g_assert_cmpint(free_and_strdup(&v->driver, "d.example"), ==, 0);
         g_assert_cmpint(free_and_strdup(&v->context, "system_u:object_r:container_file_t:s0:c1,c2"), ==, 0);
         g_assert_cmpint(strv_extend(&v->mount_options, "noatime"), ==, 0);

@@ -218,7 +218,8 @@ static Case make_case(Context *x, size_t world, size_t kind, size_t mount, bool 
         set_text(&v->driver, kinds[kind].driver);
         v->access_mode = kinds[kind].mode;
         set_text(&v->source, mounts[mount].source);
-        set_text(&v->fs_type, mounts[mount].fs_type);
+        set_text(&v->mount_type, mounts[mount].fs_type);
+        v->identity = (Identity){ "ext4:" UUID_1 };
         v->mounted_here = mounts[mount].here;
         return (Case){
                 .users = worlds[world].users,

@@ -351,7 +351,8 @@ static void set_up_change(Fixture *x) {
         Volume *v = fixture_volume(x, TEST_VOLUME);
 
         g_assert_cmpint(free_and_strdup(&v->source, "/dev/vdb"), ==, 0);
-        g_assert_cmpint(free_and_strdup(&v->fs_type, "ext4"), ==, 0);
+        g_assert_cmpint(free_and_strdup(&v->mount_type, "ext4"), ==, 0);
+        v->identity = (Identity){ "ext4:" UUID_1 };
         g_assert_cmpint(free_and_strdup(&v->volume_type, "csi"), ==, 0);
         v->mounted_here = true;
         fixture_set_up(x, NULL);

@@ -18,6 +18,10 @@ static void assert_sample(Fixture *f, const char *driver) {
         v = volumes_find(&all, "a/b");
         g_assert_nonnull(v);
         g_assert_cmpstr(v->source, ==, "/dev/vdb");
+        g_assert_cmpstr(v->identity.text, ==, "nfs:s:/\303\244");
+        g_assert_cmpstr(v->link, ==, "/dev/disk/by-id/a");
+        g_assert_cmpstr(v->fs_type, ==, "nfs4");
+        g_assert_cmpstr(v->mount_type, ==, "nfs");
         g_assert_cmpstr(v->driver, ==, driver);
         g_assert_cmpuint(strv_length(v->mount_options), ==, 2);
         g_assert_cmpstr(v->mount_options[1], ==, "subvol=/a/b");
@@ -367,7 +371,7 @@ void add_tests(void) {
                 { "volume-id",
                   "INSERT INTO volume SELECT 'a/../b',source,fs_type,driver,volume_type,access_mode,strategy,"
                   "context,label_state,tainted,last_verified_usec,inodes_used,label_context,ownership_state,gid,"
-                  "mount_options,mounted_here,mounted_this_boot,fingerprint FROM volume",
+                  "mount_options,mounted_here,mounted_this_boot,fingerprint,mount_type,identity,link FROM volume",
                   "a/../b@ " },
                 { "strategy", "UPDATE volume SET strategy='trust-me'", A_VOLUME },
                 { "label-state", "UPDATE volume SET label_state='Complete'", A_VOLUME },
@@ -388,6 +392,7 @@ void add_tests(void) {
                 { "mount-options-quotes", "UPDATE volume SET mount_options='subvol=\"a\"'", A_VOLUME },
                 { "mounted-here", "UPDATE volume SET mounted_here=2", A_VOLUME },
                 { "fingerprint", "UPDATE volume SET fingerprint='xfs:A'", A_VOLUME },
+                { "identity", "UPDATE volume SET identity='ext4:a b'", A_VOLUME },
                 { "mounted-this-boot", "UPDATE volume SET mounted_this_boot=2", A_VOLUME },
                 { "relabeled-here", "UPDATE holder SET relabeled_here=256", A_HOLDER },
                 { "fs-group-alone", "UPDATE holder SET disk_gid=4294967295", A_HOLDER },
