@@ -28,6 +28,7 @@ int exit_code_of(const char *error_name) {
                 { "PathNotAllowed", EXIT_REFUSED },
                 { "TypeNotAllowed", EXIT_REFUSED },
                 { "Incompatible", EXIT_REFUSED },
+                { "SourceChanged", EXIT_REFUSED },
                 { "NotSupported", EXIT_REFUSED },
         };
         const char *short_name = startswith(error_name, ERROR_PREFIX);

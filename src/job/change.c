@@ -56,12 +56,18 @@ static int check_change(Job *job) {
 }
 
 static int append_change_call(const Job *job, sd_bus_message *call) {
-        const ChangeCall c = {
+        const Volume *v = job_volume(job);
+        ChangeCall c = {
                 .origin = job_origin(job),
                 .target = job->share_target,
                 .source = job->request.source,
                 .fs_type = job->request.fs_type,
         };
+
+        if (v) {
+                c.file_system = v->identity;
+                c.link = v->link;
+        }
 
         return change_call_append(call, &c);
 }

@@ -19,6 +19,7 @@ static const char *const failure_kind_table[FAILURE_KINDS] = {
         [FAILURE_NO_SUCH_JOB] = "NoSuchJob",
         [FAILURE_BUSY] = "Busy",
         [FAILURE_INCOMPATIBLE] = "Incompatible",
+        [FAILURE_SOURCE_CHANGED] = "SourceChanged",
         [FAILURE_MOUNT_FAILED] = "MountFailed",
         [FAILURE_CONTEXT_DROPPED] = "ContextDropped",
         [FAILURE_LABEL_MISMATCH] = "LabelMismatch",

@@ -21,6 +21,7 @@ typedef enum FailureKind {
         FAILURE_NO_SUCH_JOB,
         FAILURE_BUSY,
         FAILURE_INCOMPATIBLE,
+        FAILURE_SOURCE_CHANGED, /* the source has another file system than the record */
         FAILURE_MOUNT_FAILED,
         FAILURE_CONTEXT_DROPPED,
         FAILURE_LABEL_MISMATCH,

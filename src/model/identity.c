@@ -69,3 +69,15 @@ char *identity_uuid(const Identity *i) {
 
         return uuid ? strndup(uuid, UUID_LENGTH) : NULL;
 }
+
+char *identity_describe(const Identity *i) {
+        const char *uuid = find_uuid(i), *part = uuid ? uuid + UUID_LENGTH : "";
+        int type = (int) strcspn(i->text, ":");
+
+        if (!identity_is_known(i))
+                return strdup("none with a UUID");
+        if (!uuid)
+                return strdup(i->text);
+        return strdup_printf("%.*s with UUID %.*s%s%s", type, i->text, UUID_LENGTH, uuid,
+                             part[0] == ':' ? ", subvolume " : "", part[0] == ':' ? part + 1 : "");
+}

@@ -42,3 +42,5 @@ Identity identity_make(const char *fs_type, const char *name, const char *part);
 int identity_from_string(const char *text, Identity *ret);
 /* The UUID in the text, as a new string; NULL if there is none, or on lack of memory. */
 char *identity_uuid(const Identity *i) _warn_unused_;
+/* Describes the identity, "ext4 with UUID ..." or "none with a UUID". NULL on lack of memory. */
+char *identity_describe(const Identity *i) _warn_unused_;

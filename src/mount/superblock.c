@@ -51,6 +51,17 @@ int superblock_name_source(const Source *s, char **ret) {
         return uuid ? name_btrfs(uuid, ret) : name_disk(s, ret);
 }
 
+int source_is_same_disk(const Source *a, const Source *b) {
+        _cleanup_free_ char *one = NULL, *other = NULL;
+        int r;
+
+        r = name_disk(a, &one);
+        if (r < 0)
+                return r;
+        r = name_disk(b, &other);
+        return r < 0 ? r : streq(one, other);
+}
+
 int superblock_name_mounted(int fd, dev_t device, char **ret) {
         _cleanup_free_ char *uuid = NULL;
         int r;

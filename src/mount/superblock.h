@@ -13,6 +13,9 @@
 /* Names the superblock that mounting the source would make or share. Returns 0 or a negative errno. */
 int superblock_name_source(const Source *s, char **ret) _warn_unused_;
 
+/* Whether both sources are one disk or image, by any names. Returns 1, 0 or a negative errno. */
+int source_is_same_disk(const Source *a, const Source *b) _warn_unused_;
+
 /* Names the superblock of an open directory. device: its number in the mount table. fd is not opened with
  * O_PATH. Returns 0 or a negative errno. */
 int superblock_name_mounted(int fd, dev_t device, char **ret) _warn_unused_;

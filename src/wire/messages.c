@@ -136,6 +136,8 @@ static const MessageField change_call_fields[] = {
         FIELD_TEXT(ChangeCall, target),
         FIELD_TEXT(ChangeCall, source),
         FIELD_TEXT(ChangeCall, fs_type),
+        FIELD_IDENTITY(ChangeCall, file_system),
+        FIELD_TEXT(ChangeCall, link),
 };
 DEFINE_MESSAGE(ChangeCall, change_call, CHANGE_CALL_TYPE);
 

@@ -75,9 +75,11 @@ typedef struct ChangeCall {
         CallOrigin origin;
         char *target; /* "": the volume has to be staged */
         char *source, *fs_type;
+        Identity file_system; /* the volume's, for staging it; unknown: whatever the source has */
+        char *link;           /* the own link of its device; "": none */
 } ChangeCall;
 
-#define CHANGE_CALL_TYPE "(" CALL_ORIGIN_TYPE "sss)"
+#define CHANGE_CALL_TYPE "(" CALL_ORIGIN_TYPE "sssss)"
 DECLARE_MESSAGE(ChangeCall, change_call);
 
 typedef struct VerifyCall {

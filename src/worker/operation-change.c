@@ -5,6 +5,7 @@
 #include "basic/time-util.h"
 #include "label/selinux.h"
 #include "mount/mount-state.h"
+#include "mount/source-search.h"
 #include "mount/superblock.h"
 #include "worker/check.h"
 #include "worker/files-change.h"
@@ -35,7 +36,13 @@ static int open_place(const Child *c, const ChangeCall *call, Place *p, Failure 
         int r;
 
         if (!is_mounted(call)) {
-                r = source_open(call->source, call->fs_type, isempty(call->fs_type), c->settings, &p->source, f);
+                r = source_search(&(SourceSearch){ .volume = call->origin.volume,
+                                                   .source = call->source,
+                                                   .fs_type = call->fs_type,
+                                                   .link = call->link,
+                                                   .identity = &call->file_system,
+                                                   .settings = c->settings },
+                                  &p->source, f);
                 if (r != 0)
                         return r;
                 r = observe_source(&p->source, &q->observed);
@@ -82,8 +89,8 @@ static int open_live(const Child *c, const Place *p, const PlanAnswer *a, Target
                                  "What is mounted at '%s' is not of the volume.");
 }
 
-static int open_staged(Child *c, const Place *p, const PlanAnswer *a, PrivateMount *s, OperationResult *result,
-                       Failure *f) {
+static int open_staged(Child *c, const ChangeCall *call, const Place *p, const PlanAnswer *a, PrivateMount *s,
+                       OperationResult *result, Failure *f) {
         Fingerprint before;
         int r;
 
@@ -94,6 +101,10 @@ static int open_staged(Child *c, const Place *p, const PlanAnswer *a, PrivateMou
         if (r != 0)
                 return r;
         result->outcome.identity = source_identify(&p->source, s->root);
+        /* The subvolume of a btrfs is known now. */
+        if (identity_differs(&call->file_system, &result->outcome.identity))
+                return source_changed_failure(call->origin.volume, &call->file_system, p->source.path,
+                                              &result->outcome.identity, f);
         r = observe_root(s->root, &result->outcome, &result->mark);
         if (r < 0)
                 return r;
@@ -167,7 +178,7 @@ int operation_change(Child *c, const ChangeCall *call, OperationResult *result, 
         r = ask_checked(c, &place.question, place.source.fs, &answer, f);
         if (r != 0)
                 return r;
-        r = isempty(answer.share_target) ? open_staged(c, &place, &answer, &private_mount, result, f)
+        r = isempty(answer.share_target) ? open_staged(c, call, &place, &answer, &private_mount, result, f)
                                          : open_live(c, &place, &answer, &share, &private_mount, result, f);
         if (r != 0)
                 return r;

@@ -606,6 +606,13 @@ static int change_volume(Operation *o, const ChangeCall *call, Failure *f) {
         o->volume = call->origin.volume;
         if (!isempty(call->target) && !there)
                 return failure_set(f, FAILURE_INVALID_TARGET, "Nothing is mounted at %s.", call->target);
+        if (!there) {
+                const Identity found = read_identity(call->source);
+
+                if (identity_differs(&call->file_system, &found))
+                        return failure_set(f, FAILURE_SOURCE_CHANGED, "%s is not at %s: %s is, and %s not.",
+                                           call->file_system.text, call->source, found.text, call->link);
+        }
         observe(o, there ? there->source : call->source, call->fs_type, there);
         ask_plan(o);
         if (there && !isempty(o->answer.share_target)) {

@@ -217,7 +217,12 @@ Operation *operation_start(const Worker *w, const char *method, const Arguments 
 
                 g_assert_cmpint(adopt_call_append(call, &c), ==, 0);
         } else {
-                const ChangeCall c = { origin, (char *) a->target, (char *) a->source, (char *) a->fs_type };
+                const ChangeCall c = { .origin = origin,
+                                       .target = (char *) a->target,
+                                       .source = (char *) a->source,
+                                       .fs_type = (char *) a->fs_type,
+                                       .file_system = a->file_system,
+                                       .link = (char *) a->link };
 
                 g_assert_cmpint(change_call_append(call, &c), ==, 0);
         }

@@ -11,6 +11,8 @@
 typedef struct Arguments {
         const char *source, *fs_type, *target;
         MountIdentity expected;
+        Identity file_system; /* of Change: the recorded one */
+        const char *link;
         /* The answer */
         PlanStep step;
         const char *options; /* separated by commas */
