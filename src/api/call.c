@@ -29,6 +29,7 @@ static void put_plan(Dict *d, const Job *job) {
         dict_put_string(d, "FSType", asked ? job->observed.fs_type : result->outcome.fact.fs_type);
         dict_put_strv(d, "MountOptions", p->mount_options);
         dict_put_true(d, "ReadOnly", p->read_only);
+        dict_put_true(d, "Renewed", p->renewed);
         dict_put_true(d, "Shared", p->reason == REASON_CONTEXT_SHARED || job->share_target);
 }
 

@@ -65,6 +65,7 @@ static const FieldStyle fields[] = {
         { "ReadOnly", "Read-only" },
         { "RelabelReason", "Relabel reason" },
         { "RemainingUSec", "Time left", FORM_DURATION },
+        { "Renewed", "New file system" },
         { "RuntimeFlag", "Runtime flag" },
         { "SELinuxMode", "SELinux mode" },
         { "SinceUSec", "Since", FORM_TIME },

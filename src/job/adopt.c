@@ -3,6 +3,7 @@
 
 #include "job/job-record.h"
 #include "model/context.h"
+#include "plan/plan-source.h"
 #include "state/reconcile.h"
 #include "wire/message-ids.h"
 #include "wire/protocol.h"
@@ -17,7 +18,13 @@ static int check_adopt(Job *job) {
 }
 
 static int append_adopt_call(const Job *job, sd_bus_message *call) {
-        const AdoptCall c = { .origin = job_origin(job), .target = job->request.target };
+        AdoptCall c = { .origin = job_origin(job), .target = job->request.target };
+        const Volume *own = job_volume(job);
+
+        if (own) {
+                c.file_system = own->identity;
+                c.link = own->link;
+        }
 
         return adopt_call_append(call, &c);
 }

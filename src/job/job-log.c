@@ -337,6 +337,20 @@ void job_log_waiting(Job *job, const char *why) {
         write_record(job, MESSAGE_WAITING, LOG_INFO, print_why_waiting);
 }
 
+void job_log_renewed(const Job *job, const Volume *v, const Identity *found) {
+        _cleanup_free_ char *was = identity_describe(&v->identity), *is = identity_describe(found);
+        const LogField fields[] = {
+                { "MESSAGE_ID", MESSAGE_RENEWED },
+                { "SELVOL_VOLUME", v->id },
+                { "SELVOL_OPERATION", operation_to_string(job->operation) },
+                { "SELVOL_TARGET", job->request.target },
+        };
+
+        log_fields(LOG_NOTICE, fields, ELEMENTSOF(fields),
+                   "Volume %s is another file system now: %s, and not %s. Its record begins anew.", v->id,
+                   strempty(is), strempty(was));
+}
+
 void job_log_taint(const Volume *v) {
         const LogField fields[] = {
                 { "MESSAGE_ID", v->mark.tainted ? MESSAGE_TAINTED : MESSAGE_UNTAINTED },

@@ -175,8 +175,17 @@ static int fill_holder(const Job *job, Holder *h, const char *device, uint64_t m
         return r < 0 ? r : free_and_strdup(&h->device, device);
 }
 
-/* Records which file system the volume is. */
-static int record_file_system(const Job *job, Volume *v, const Identity *identity) {
+/* Records which file system the volume is. The plan has not seen the subvolume of a btrfs. */
+static int record_file_system(Job *job, Volume *v, const Identity *identity) {
+        bool held = job->operation == OPERATION_ADOPT || v->holders->next;
+
+        if (identity_differs(&v->identity, identity) && !held)
+                job->plan.renewed = true;
+        if (identity_differs(&v->identity, identity) && job->plan.renewed) {
+                job_log_renewed(job, v, identity);
+                v->mounted_this_boot = false;
+                v->last_verified_usec = 0;
+        }
         v->identity = *identity;
         return free_and_strdup(&v->link, strempty(job->observed.link));
 }

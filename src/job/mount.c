@@ -14,7 +14,8 @@ static int append_mount_call(const Job *job, sd_bus_message *call) {
         Volume *v;
         const Holder *h = job_find_at_target(job, &v);
         bool expected = h && (h->state == HOLDER_MOUNTED || v != job_volume(job));
-        const MountCall c = {
+        const Volume *own = job_volume(job);
+        MountCall c = {
                 .origin = job_origin(job),
                 .source = job->request.source,
                 .fs_type = job->request.fs_type,
@@ -22,6 +23,10 @@ static int append_mount_call(const Job *job, sd_bus_message *call) {
                 .expected = { .id = expected ? h->mount_id : 0, .device = expected ? h->device : NULL },
         };
 
+        if (own) {
+                c.file_system = own->identity;
+                c.link = own->link;
+        }
         return mount_call_append(call, &c);
 }
 
@@ -63,7 +68,7 @@ static int decide_mount(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
 static void predict_files(Job *job) {
         const FilesWanted wanted = job_files_wanted(job);
         const Mark unknown = { .found = MARK_ABSENT };
-        const Volume *v = job_volume(job);
+        const Volume *v = job->plan.renewed ? NULL : job_volume(job);
         const FilesSeen seen = {
                 .mark = v ? &v->mark : &unknown,
                 .trust = MARK_TRUSTED,

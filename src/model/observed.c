@@ -31,6 +31,7 @@ void observed_done(Observed *o) {
         free(o->device);
         free(o->superblock);
         free(o->link);
+        free(o->elsewhere);
         mount_facts_free(o->mounts, o->n_mounts);
         *o = (Observed){ 0 };
 }

@@ -44,8 +44,11 @@ typedef struct Observed {
          * "btrfs:UUID". NULL for network file systems and those without a source: each of their mounts has
          * its own superblock. */
         char *superblock;
-        Identity identity; /* of the file system; of a btrfs that is not mounted without the subvolume */
-        char *link;        /* the block device's own link in /dev/disk (source_find_link()); NULL: none */
+        Identity identity; /* of the file system; without the subvolume if it is not mounted */
+        char *link;        /* the block device's own link (mount/device-link.h); NULL: none */
+        /* The recorded file system is another one, and still on this node: its own link. NULL: not
+         * so, or not known. */
+        char *elsewhere;
         MountFact *mounts; /* all mounts of the source's superblock */
         size_t n_mounts;
         bool mounts_unknown; /* the superblock is in use, but the worker has not looked for its mounts */

@@ -123,3 +123,18 @@ int source_search(const SourceSearch *search, Source *ret, Failure *f) {
         found = SOURCE_INIT;
         return 0;
 }
+
+int source_find_elsewhere(const SourceSearch *search, const Identity *found, char **ret) {
+        _cleanup_(source_done) Source s = SOURCE_INIT;
+        _cleanup_failure_ Failure ignored = { 0 };
+        int r;
+
+        *ret = NULL;
+        if (!identity_differs(search->identity, found) || isempty(search->link))
+                return 0;
+        r = open_wanted(search, search->link, &s, &ignored);
+        if (r <= 0)
+                return r;
+        *ret = strdup(search->link);
+        return *ret ? 0 : -ENOMEM;
+}

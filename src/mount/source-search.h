@@ -21,6 +21,10 @@ typedef struct SourceSearch {
  * doesn't tell which is the volume's. */
 int source_search(const SourceSearch *search, Source *ret, Failure *f) _warn_unused_;
 
+/* Whether the recorded file system, of which the search has link and identity, is still on this node although
+ * found is another one. *ret is the link, for the caller; NULL: no. Returns 0 or a negative errno. */
+int source_find_elsewhere(const SourceSearch *search, const Identity *found, char **ret) _warn_unused_;
+
 /* Says that the source has another file system than the volume. Returns SOURCE_CHANGED or -ENOMEM. */
 int source_changed_failure(const char *volume, const Identity *wanted, const char *source, const Identity *found,
                            Failure *f);

@@ -6,6 +6,7 @@
 #include "model/context.h"
 #include "plan/plan-conflict.h"
 #include "plan/plan-group.h"
+#include "plan/plan-source.h"
 #include "plan/plan.h"
 
 /* Sets p->context to the request's context, complete and canonical; "" if it has no level and the policy has
@@ -134,110 +135,6 @@ static int decide_adoption(const PlanInput *in, Plan *p, Failure *f) {
         return set_strategy(p, STRATEGY_CONTEXT_MOUNT, REASON_CONTEXT_MOUNT);
 }
 
-/* A superblock without a device of its own may have several sources, such as exports of an NFS server. */
-static bool is_mount_of(const Holder *h, const MountFact *m, const char *source) {
-        return h->mount_id == m->mount_id && streq(h->device, m->device) &&
-               (!startswith(m->device, "0:") || streq(m->source, source));
-}
-
-bool plan_is_held_source(const Volume *own, const Observed *observed, const char *source) {
-        const Holder *h;
-
-        LL_FOREACH (own->holders, h)
-                for (size_t i = 0; i < observed->n_mounts; i++)
-                        if (is_mount_of(h, &observed->mounts[i], source))
-                                return true;
-        return false;
-}
-
-static bool names_device(const char *device) {
-        return !isempty(device) && !startswith(device, "0:");
-}
-
-static bool has_other_device(const Holder *h, const Observed *o) {
-        return names_device(h->device) && names_device(o->device) && !streq(h->device, o->device);
-}
-
-/* Compares superblocks: an image has no device of its own, and the device of a btrfs does not tell its
- * disk. */
-static bool has_other_superblock(const Holder *h, const Observed *o) {
-        return !isempty(h->superblock) && !isempty(o->superblock) && !streq(h->superblock, o->superblock);
-}
-
-/* Finds a holder at another target whose disk or image is not the one that the same path leads to now. */
-static const Holder *find_elsewhere(const Volume *own, const Observed *o, const char *target) {
-        const Holder *h;
-
-        LL_FOREACH (own->holders, h)
-                if (!streq(h->target, target) && (has_other_device(h, o) || has_other_superblock(h, o)))
-                        return h;
-        return NULL;
-}
-
-/* Describes Observed.superblock; "image:8:1:12" is inode 12 on device 8:1. */
-static char *describe_superblock(const char *superblock) {
-        const char *name = strchr(superblock, ':'), *inode = strrchr(superblock, ':');
-
-        if (!name)
-                return strdup(superblock);
-        if (startswith(superblock, "image:") && inode > name)
-                return strdup_printf("the image with inode %s on device %.*s", inode + 1, (int) (inode - name - 1),
-                                     name + 1);
-        return strdup_printf("%.*s %s", (int) (name - superblock), superblock, name + 1);
-}
-
-/* elsewhere: a holder that has another disk or image by the same path; NULL: the path differs. */
-static int refuse_source(const Volume *own, const Holder *elsewhere, const Observed *o, Failure *f) {
-        _cleanup_free_ char *source = string_escape(own->source, 200), *was = NULL, *is = NULL;
-
-        if (!source)
-                return -ENOMEM;
-        if (!elsewhere)
-                return failure_set(f, FAILURE_INCOMPATIBLE,
-                                   "Volume %s is mounted from %s: use that source, or another volume id.", own->id,
-                                   source);
-        if (has_other_device(elsewhere, o)) {
-                was = strdup_printf("device %s", elsewhere->device);
-                is = strdup_printf("device %s", o->device);
-        } else {
-                was = describe_superblock(elsewhere->superblock);
-                is = describe_superblock(o->superblock);
-        }
-        if (!was || !is)
-                return -ENOMEM;
-        return failure_set(
-                f, FAILURE_INCOMPATIBLE,
-                "Volume %s is mounted from %s, which was %s and is %s now. Unmount the volume everywhere first ('selvolctl show %s' has the targets), and find out what changed it.",
-                own->id, source, was, is, own->id);
-}
-
-/* Checks that path and superblock of the source are those of the volume's holders, and that the file system
- * is allowed and is the requested one. */
-static int check_source(const PlanInput *in, const Volume *own, Failure *f) {
-        const Request *q = in->request;
-        const char *type = in->observed->fs_type;
-        bool held = own && own->holders && (own->holders->next || !streq(own->holders->target, q->target));
-
-        if (held && q->source && !isempty(own->source)) {
-                bool same_path = streq(own->source, q->source);
-                const Holder *elsewhere = same_path ? find_elsewhere(own, in->observed, q->target) : NULL;
-
-                if (elsewhere || (!same_path && !plan_is_held_source(own, in->observed, q->source)))
-                        return refuse_source(own, elsewhere, in->observed, f);
-        }
-        if (type && !settings_file_system(in->settings, type))
-                return failure_set(
-                        f, FAILURE_TYPE_NOT_ALLOWED,
-                        "File system type %s is not allowed. To allow it, add a section [FileSystem %s] " SETTINGS_REMEDY,
-                        type, type);
-        if (type && q->fs_type && !streq(type, q->fs_type))
-                return failure_set(
-                        f, FAILURE_INCOMPATIBLE,
-                        "The source has a file system of type %s, not %s: leave \"FSType\" out, or pass another source.",
-                        type, q->fs_type);
-        return 0;
-}
-
 static MarkChange find_change(const PlanInput *in, const Others *others, const Plan *p) {
         MarkChange change;
 
@@ -329,12 +226,12 @@ int plan_make(const PlanInput *in, Plan *ret, Failure *f) {
 
         const Request *q = in->request;
         const FileSystem *fs = find_file_system(in);
-        const Others others = { .volumes = in->volumes,
-                                .own = volumes_find(in->volumes, q->volume),
-                                .observed = in->observed,
-                                .target = q->target,
-                                .adopting = in->mounted,
-                                .claimed = in->claimed };
+        Others others = { .volumes = in->volumes,
+                          .own = volumes_find(in->volumes, q->volume),
+                          .observed = in->observed,
+                          .target = q->target,
+                          .adopting = in->mounted,
+                          .claimed = in->claimed };
         _cleanup_(plan_done) Plan p = { .runtime_flag = "", .fs_group = GID_NONE };
         int r;
 
@@ -342,9 +239,12 @@ int plan_make(const PlanInput *in, Plan *ret, Failure *f) {
         p.context = strdup("");
         if (!p.context)
                 return -ENOMEM;
-        r = check_source(in, others.own, f);
+        r = plan_check_source(&others, q, in->settings, &p.renewed, f);
         if (r != 0)
                 return r;
+        /* The record of another file system says nothing. */
+        if (p.renewed)
+                others.own = NULL;
         r = in->mounted ? decide_adoption(in, &p, f) : decide_strategy(in, &p, f);
         if (r != 0)
                 return r;

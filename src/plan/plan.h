@@ -18,14 +18,10 @@ typedef struct PlanInput {
 
 /* Makes a plan by the rules of docs/plan.md, which are KEP-1710's. No side effects, no clock; equal input
  * makes an equal plan. Returns 0 with *ret filled; -ENOMEM; or a failure: LEVEL_REQUIRED, INVALID_CONTEXT,
- * TYPE_NOT_ALLOWED, NOT_SUPPORTED, INVALID_OPTION, INCOMPATIBLE, for an adoption CONTEXT_DROPPED and
- * LABEL_MISMATCH, CONTEXT_CONFLICT and GROUP_CONFLICT (*ret then has the conflicts, and the caller has to
- * release it, too), BUSY. */
+ * TYPE_NOT_ALLOWED, NOT_SUPPORTED, INVALID_OPTION, INCOMPATIBLE, SOURCE_CHANGED, for an adoption
+ * CONTEXT_DROPPED and LABEL_MISMATCH, CONTEXT_CONFLICT and GROUP_CONFLICT (*ret then has the conflicts, and
+ * the caller has to release it, too), BUSY. */
 int plan_make(const PlanInput *in, Plan *ret, Failure *f) _warn_unused_;
-
-/* Whether a holder of the volume has a mount of the observed source, by any name: a disk has several names,
- * and the mount of an image shows a loop device. */
-bool plan_is_held_source(const Volume *own, const Observed *observed, const char *source) _pure_;
 
 /* Whether a plan that was made with mounts_unknown may change when the mounts are known. It can't if the plan
  * shares a holder's mount and changes no file: a superblock has one context, so all its mounts have the

@@ -64,6 +64,8 @@
 #define MESSAGE_SHARED "51005ba2ac4748328647ec321a3b5ed6"
 /* A job waits for another job, or for the end of a conflict. */
 #define MESSAGE_WAITING "afdf3fa990074b70af2787933ccd962a"
+/* A volume is another file system than the recorded one. */
+#define MESSAGE_RENEWED "6a2c1f0e8d3b4c57a9e4d1b0f7c86352"
 /* Files of a volume may have no label on disk from now on. */
 #define MESSAGE_TAINTED "1213543d9f12431d9700f95bff98a221"
 /* A relabel has given all files a label on disk again. */

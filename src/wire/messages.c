@@ -49,6 +49,7 @@ static const MessageField observed_fields[] = {
         FIELD_LINE_OR_NULL(Observed, superblock),
         FIELD_IDENTITY(Observed, identity),
         FIELD_LINE_OR_NULL(Observed, link),
+        FIELD_LINE_OR_NULL(Observed, elsewhere),
         FIELD_BOOL(Observed, mounts_unknown),
         FIELD_BOOL(Observed, hidden),
         FIELD_ARRAY(Observed, mounts, n_mounts, mount_fact, SIZE_MAX),
@@ -122,12 +123,16 @@ static const MessageField mount_call_fields[] = {
         FIELD_TEXT(MountCall, fs_type),
         FIELD_TEXT(MountCall, target),
         FIELD_STRUCT(MountCall, expected, mount_identity),
+        FIELD_IDENTITY(MountCall, file_system),
+        FIELD_TEXT(MountCall, link),
 };
 DEFINE_MESSAGE(MountCall, mount_call, MOUNT_CALL_TYPE);
 
 static const MessageField adopt_call_fields[] = {
         FIELD_STRUCT(AdoptCall, origin, call_origin),
         FIELD_TEXT(AdoptCall, target),
+        FIELD_IDENTITY(AdoptCall, file_system),
+        FIELD_TEXT(AdoptCall, link),
 };
 DEFINE_MESSAGE(AdoptCall, adopt_call, ADOPT_CALL_TYPE);
 

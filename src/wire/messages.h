@@ -19,7 +19,7 @@ DECLARE_MESSAGE_OF_MODEL(MountFact, mount_fact);
 #define MOUNT_OUTCOME_TYPE "(" MOUNT_FACT_TYPE "suubtsb)"
 DECLARE_MESSAGE_OF_MODEL(MountOutcome, mount_outcome);
 
-#define OBSERVED_TYPE "(sbssssbba" MOUNT_FACT_TYPE ")"
+#define OBSERVED_TYPE "(sbsssssbba" MOUNT_FACT_TYPE ")"
 DECLARE_MESSAGE_OF_MODEL(Observed, observed);
 
 #define MARK_TYPE "(sssbsu)"
@@ -57,17 +57,21 @@ typedef struct MountCall {
         char *source, *fs_type; /* fs_type "": to be detected */
         char *target;
         MountIdentity expected; /* mount at the target, if this repeats a request; id 0: none */
+        Identity file_system;   /* that the record of the volume has; unknown: none */
+        char *link;             /* the own link of its device; "": none */
 } MountCall;
 
-#define MOUNT_CALL_TYPE "(" CALL_ORIGIN_TYPE "sss" MOUNT_IDENTITY_TYPE ")"
+#define MOUNT_CALL_TYPE "(" CALL_ORIGIN_TYPE "sss" MOUNT_IDENTITY_TYPE "ss)"
 DECLARE_MESSAGE(MountCall, mount_call);
 
 typedef struct AdoptCall {
         CallOrigin origin;
         char *target;
+        Identity file_system; /* as in MountCall */
+        char *link;
 } AdoptCall;
 
-#define ADOPT_CALL_TYPE "(" CALL_ORIGIN_TYPE "s)"
+#define ADOPT_CALL_TYPE "(" CALL_ORIGIN_TYPE "sss)"
 DECLARE_MESSAGE(AdoptCall, adopt_call);
 
 /* For a mounted volume, the target of one of its mounts; otherwise the source and type that it had. */

@@ -5,6 +5,7 @@
 #include "label/selinux.h"
 #include "mount/mount-note.h"
 #include "mount/mount-state.h"
+#include "mount/source-search.h"
 #include "worker/check.h"
 #include "worker/files-change.h"
 #include "worker/observe.h"
@@ -61,6 +62,23 @@ static int note_adopted(const AdoptCall *call, const Target *target, const Mount
         return noted_write(target->fd, &note, f);
 }
 
+static int observe_adopted(const Child *c, const AdoptCall *call, const Target *target, PlanQuestion *q) {
+        const SourceSearch recorded = { .volume = call->origin.volume,
+                                        .link = call->link,
+                                        .identity = &call->file_system,
+                                        .settings = c->settings };
+        int r;
+
+        r = selinux_read_node(&q->node);
+        if (r < 0)
+                return r;
+        r = observe_mounted(target, &q->observed, &q->outcome);
+        if (r < 0)
+                return r;
+        q->seclabel = q->outcome.fact.seclabel;
+        return source_find_elsewhere(&recorded, &q->observed.identity, &q->observed.elsewhere);
+}
+
 int operation_adopt(Child *c, const AdoptCall *call, OperationResult *result, Failure *f) {
         _cleanup_(plan_question_done) PlanQuestion question = { .mounted = true };
         _cleanup_(plan_answer_done) PlanAnswer answer = PLAN_ANSWER_INIT;
@@ -79,13 +97,9 @@ int operation_adopt(Child *c, const AdoptCall *call, OperationResult *result, Fa
         r = health_check(target.fd, target.path, f);
         if (r != 0)
                 return r;
-        r = selinux_read_node(&question.node);
+        r = observe_adopted(c, call, &target, &question);
         if (r < 0)
                 return r;
-        r = observe_mounted(&target, &question.observed, &question.outcome);
-        if (r < 0)
-                return r;
-        question.seclabel = question.outcome.fact.seclabel;
         r = ask_checked(c, &question, NULL, &answer, f);
         if (r != 0)
                 return r;

@@ -8,6 +8,7 @@
 #include "mount/mount-note.h"
 #include "mount/mount-removal.h"
 #include "mount/mount-state.h"
+#include "mount/source-search.h"
 #include "mount/superblock.h"
 #include "plan/plan-files.h"
 #include "worker/check.h"
@@ -56,13 +57,22 @@ static int ask_and_look(Child *c, PlanQuestion *question, const Source *source, 
         return ask_checked(c, question, source->fs, ret, f);
 }
 
-static int observe_and_ask(Child *c, const Source *source, PlanQuestion *question, PlanAnswer *ret, Failure *f) {
+static int observe_and_ask(Child *c, const MountCall *call, const Source *source, PlanQuestion *question,
+                           PlanAnswer *ret, Failure *f) {
+        const SourceSearch recorded = { .volume = call->origin.volume,
+                                        .link = call->link,
+                                        .identity = &call->file_system,
+                                        .settings = c->settings };
+        Observed *o = &question->observed;
         int r;
 
         r = selinux_read_node(&question->node);
         if (r < 0)
                 return r;
-        r = observe_source(source, &question->observed);
+        r = observe_source(source, o);
+        if (r < 0)
+                return r;
+        r = source_find_elsewhere(&recorded, &o->identity, &o->elsewhere);
         return r < 0 ? r : ask_and_look(c, question, source, ret, f);
 }
 
@@ -204,7 +214,7 @@ int operation_mount(Child *c, const MountCall *call, OperationResult *result, Fa
         r = source_open(call->source, call->fs_type, isempty(call->fs_type), c->settings, &source, f);
         if (r != 0)
                 return r;
-        r = observe_and_ask(c, &source, &question, &answer, f);
+        r = observe_and_ask(c, call, &source, &question, &answer, f);
         if (r != 0)
                 return r;
         before = source_read_fingerprint(&source);

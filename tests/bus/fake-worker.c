@@ -259,6 +259,13 @@ static void ask_ready(const Operation *o) {
 }
 
 /* Fills in the question Plan about a source, or about the mount that is there. */
+/* The link of the recorded file system leads to its device still, as DIRECTORY/identity-LINK says. */
+static char *find_elsewhere(const Identity *recorded, const char *link, const Identity *found) {
+        char *there = isempty(link) ? NULL : read_text(volume_file("identity", link));
+
+        return identity_differs(recorded, found) && there && streq(there, recorded->text) ? FORMAT("%s", link) : NULL;
+}
+
 static void observe(Operation *o, const char *source, const char *asked, const MountFact *mounted) {
         const char *type = mounted ? mounted->fs_type : type_of(source);
         Observed table = read_table(), *seen = &o->question.observed;
@@ -569,6 +576,8 @@ static int mount_volume(Operation *o, const MountCall *call, Failure *f) {
         if (there)
                 return failure_set(f, FAILURE_INVALID_TARGET, "Something is mounted at %s.", call->target);
         observe(o, call->source, call->fs_type, NULL);
+        o->question.observed.elsewhere =
+                find_elsewhere(&call->file_system, call->link, &o->question.observed.identity);
         ask_plan_unlooked(o);
         step(call->source, "mount");
         if (behaves(call->source, "foreign"))
@@ -591,6 +600,8 @@ static int adopt_volume(Operation *o, const AdoptCall *call, Failure *f) {
         if (!there)
                 return failure_set(f, FAILURE_INVALID_TARGET, "Nothing is mounted at %s.", call->target);
         observe(o, there->source, NULL, there);
+        o->question.observed.elsewhere =
+                find_elsewhere(&call->file_system, call->link, &o->question.observed.identity);
         ask_plan(o);
         r = change_files(o, f);
         if (r == 0 && o->result.walk.counts.failed == 0)

@@ -99,7 +99,9 @@ static void set_up_word(Fixture *x, const char *word) {
                 { "found", set_string, &o->fs_type },
                 { "device", set_string, &o->device },
                 { "device-ro", set_flag, &o->device_read_only },
+                { "elsewhere", set_string, &o->elsewhere },
                 { "hidden", set_flag, &o->hidden },
+                { "identity", set_identity, &o->identity },
                 { "superblock", set_string, &o->superblock },
         };
 
@@ -145,6 +147,8 @@ static void set_up_row(Fixture *x, const Row *row) {
         STRV_FOREACH (word, with)
                 if (startswith(*word, "v."))
                         set_up_volume(x, *word + 2);
+                else if (startswith(*word, "other.identity="))
+                        set_identity(&fixture_volume(x, "other")->identity, strchr(*word, '=') + 1);
                 else
                         set_up_word(x, *word);
 }
@@ -259,6 +263,7 @@ static void assert_word(const Fixture *x, const char *word) {
                 { "options", options },
                 { "readers", yes_or_no(p->readers) },
                 { "reason", reason_to_string(p->reason) },
+                { "renewed", yes_or_no(p->renewed) },
                 { "ro", yes_or_no(p->read_only) },
                 { "share", p->share ? p->share->name : "none" },
                 { "strategy", strategy_to_string(p->strategy) },
