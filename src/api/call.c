@@ -90,9 +90,11 @@ static void put_job(Dict *d, const Job *job) {
 
 static void put_mount(Dict *d, const Job *job) {
         const OperationResult *result = job_operation_result(job);
-        const Volume *v = job_volume(job);
+        const Volume *v = job_volume(job), *sharer = job_find_sharer(job);
 
         put_plan(d, job);
+        if (sharer)
+                dict_put_string(d, "AlsoHeldAs", sharer->id);
         dict_put_string(d, "Device", result->outcome.fact.device);
         dict_put_u64(d, "MountID", result->outcome.fact.mount_id);
         /* The state of the labels on disk only matters without a context mount. */

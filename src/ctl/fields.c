@@ -21,6 +21,7 @@ typedef struct FieldStyle {
 
 static const FieldStyle fields[] = {
         { "AccessMode", "Access mode" },
+        { "AlsoHeldAs", "Also held as" },
         { "ActiveState", "Service" },
         { "Conflicts", "Conflicts", FORM_COUNT },
         { "DirectoriesModified", "Directories modified" },

@@ -116,6 +116,7 @@ static void print_ownership(FILE *f, const Job *job) {
 
 static void print_done(FILE *f, const Job *job) {
         const bool mounted = job->operation == OPERATION_MOUNT || job->operation == OPERATION_ADOPT;
+        const Volume *sharer = mounted ? job_find_sharer(job) : NULL;
 
         fputs(job->operation == OPERATION_MOUNT    ? "Mounted "
               : job->operation == OPERATION_ADOPT  ? "Adopted "
@@ -128,6 +129,8 @@ static void print_done(FILE *f, const Job *job) {
                 fputs(", sharing the mount at ", f);
                 print_escaped(f, job->share_target);
         }
+        if (sharer)
+                fprintf(f, ", also held as volume %s", sharer->id);
         fputs(" (", f);
         print_duration(f, job);
         fputs(job->operation == OPERATION_VERIFY ? "): " : ").", f);

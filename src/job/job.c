@@ -8,6 +8,14 @@
 #include "plan/plan-files.h"
 #include "wire/peer.h"
 
+const Volume *job_find_sharer(const Job *job) {
+        const Volumes *all = &job->jobs->state->volumes;
+        const Volume *v = job_volume(job);
+        const Holder *h = v && job->request.target ? volume_find_holder(v, job->request.target) : NULL;
+
+        return h ? volumes_find_sharer(all, v, h) : NULL;
+}
+
 void caller_done(Caller *c) {
         free(c->text);
         free(c->name);

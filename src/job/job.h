@@ -140,6 +140,9 @@ static inline Volume *job_volume(const Job *job) {
         return volumes_find(&job->jobs->state->volumes, job->request.volume);
 }
 
+/* Another volume whose holders have the job's superblock mounted. NULL: none. */
+const Volume *job_find_sharer(const Job *job);
+
 static inline CallOrigin job_origin(const Job *job) {
         return (CallOrigin){ .volume = job->request.volume, .job = job->id };
 }

@@ -84,6 +84,7 @@ Volume *volume_free(Volume *v) {
         free(v->volume_type);
         free(v->context);
         mark_done(&v->mark);
+        holder_free(v->untold);
         free(v);
         return NULL;
 }
@@ -162,6 +163,24 @@ Volume *volumes_find(const Volumes *all, const char *id) {
 
         HASH_FIND_STR(all->table, id, v);
         return v;
+}
+
+static bool is_known_and_same(const char *a, const char *b) {
+        return !isempty(a) && streq_ptr(a, b);
+}
+
+/* A network file system or a tmpfs has only the number of its superblock. */
+bool holder_shares(const Holder *a, const Holder *b) {
+        return is_known_and_same(a->superblock, b->superblock) || is_known_and_same(a->device, b->device);
+}
+
+const Volume *volumes_find_sharer(const Volumes *all, const Volume *v, const Holder *h) {
+        const Holder *other, *next;
+
+        HASH_ITER (hh, all->targets, other, next)
+                if (other->volume != v && other->mount_id != 0 && holder_shares(other, h))
+                        return other->volume;
+        return NULL;
 }
 
 size_t volumes_count(const Volumes *all) {

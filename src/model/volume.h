@@ -95,6 +95,9 @@ typedef struct Volume {
         uint64_t last_verified_usec; /* 0: never */
         uint64_t inodes_used;        /* at the last mount; 0: unknown */
         Holder *holders;
+        /* The last holder, of which nobody was told that it is gone, as another volume still holds the
+         * superblock. Not in the store. */
+        Holder *untold;
 } Volume;
 
 Volume *volume_new(const char *id);
@@ -112,6 +115,9 @@ int volume_add_holder(Volume *v, Holder *h) _warn_unused_;
 /* Removes the holder from the volume. The holder is the caller's then. */
 Holder *volume_take_holder(Volume *v, Holder *h);
 void volume_remove_holder(Volume *v, Holder *h);
+
+/* Whether both holders have, or had, one superblock mounted. */
+bool holder_shares(const Holder *a, const Holder *b) _pure_;
 
 /* Whether the holder's mount swaps two groups. */
 static inline bool holder_is_mapped(const Holder *h) {
@@ -135,6 +141,9 @@ Volume *volumes_find(const Volumes *all, const char *id);
 size_t volumes_count(const Volumes *all);
 /* Finds the holder at a target, among those of all volumes. */
 Holder *volumes_find_target(const Volumes *all, const char *target, Volume **ret_volume);
+/* Finds another volume of which a holder has the same superblock mounted: two ids stand for it. NULL: none.
+ * */
+const Volume *volumes_find_sharer(const Volumes *all, const Volume *v, const Holder *h) _pure_;
 /* Finds the holder whose target is path or contains it; if there are several, the innermost one. */
 Holder *volumes_find_above(const Volumes *all, const char *path, Volume **ret_volume);
 /* Takes the volume and its holders over. Returns 0, or -ENOMEM: then the volume is still the caller's. */

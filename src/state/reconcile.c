@@ -26,13 +26,33 @@ static void log_holder(const Volume *v, const Holder *h, const char *message, co
                    h->name, text);
 }
 
+/* Two volumes may be one file system, which is free when the last holder of both is gone: then it is told of
+ * both. */
+static void tell_released(State *s, Volume *v) {
+        Volume *other, *next;
+
+        if (volumes_find_sharer(&s->volumes, v, v->untold))
+                return;
+        HASH_ITER (hh, s->volumes.table, other, next) {
+                if (other == v || other->holders || !other->untold || !holder_shares(other->untold, v->untold))
+                        continue;
+                event_emit(s, volume_released, other, other->untold);
+                other->untold = holder_free(other->untold);
+        }
+        event_emit(s, volume_released, v, v->untold);
+        v->untold = holder_free(v->untold);
+}
+
 void holder_drop(State *s, Volume *v, Holder *h) {
         _cleanup_(holder_freep) Holder *gone = commit_release(s, v, h);
 
-        if (!v->holders)
-                event_emit(s, volume_released, v, gone);
         if (s->mount_gone)
                 s->mount_gone(s->userdata, gone->target);
+        if (v->holders)
+                return;
+        holder_free(v->untold);
+        v->untold = TAKE_PTR(gone);
+        tell_released(s, v);
 }
 
 void holder_lose(State *s, Volume *v, Holder *h, const char *moved_to) {
