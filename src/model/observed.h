@@ -41,8 +41,8 @@ typedef struct Observed {
         bool device_read_only;
         char *device; /* "8:17" if the source is a block device, by any name; otherwise NULL */
         /* The superblock that a mount of the source uses, for claims: "device:8:17", "image:DEVICE:INODE",
-         * "btrfs:UUID". NULL for network file systems and those without a source: each of their mounts has
-         * its own superblock. */
+         * "btrfs:UUID" if it has several devices. NULL for network file systems and those without a source:
+         * each of their mounts has its own superblock. */
         char *superblock;
         Identity identity; /* of the file system; without the subvolume if it is not mounted */
         char *link;        /* the block device's own link (mount/device-link.h); NULL: none */

@@ -213,18 +213,6 @@ static int read_btrfs_head(int fd, uint8_t ret[static BTRFS_HEAD_SIZE]) {
         return n == BTRFS_HEAD_SIZE && memcmp(ret + BTRFS_MAGIC, BTRFS_MAGIC_BYTES, 8) == 0;
 }
 
-int btrfs_read_uuid_on_disk(int fd, char **ret) {
-        uint8_t head[BTRFS_HEAD_SIZE];
-        char text[UUID_TEXT_SIZE];
-        int r;
-
-        r = read_btrfs_head(fd, head);
-        if (r < 0)
-                return r;
-        *ret = r > 0 ? strdup(uuid_format(head + BTRFS_UUID, text)) : NULL;
-        return r > 0 && !*ret ? -ENOMEM : 0;
-}
-
 int btrfs_count_devices_on_disk(int fd, uint64_t *ret) {
         uint8_t head[BTRFS_HEAD_SIZE];
         int r;

@@ -38,10 +38,6 @@ const char *uuid_format(const uint8_t uuid[static UUID_SIZE], char text[static U
  * after read errors. */
 Identity identity_read(int fd, const char *fs_type);
 
-/* Reads the UUID of a btrfs, also an unmounted one. *ret is the caller's; NULL: no btrfs. Returns 0 or a
- * negative errno. */
-int btrfs_read_uuid_on_disk(int fd, char **ret) _warn_unused_;
-
 /* Reads the number of devices of a btrfs from its superblock; 0: no btrfs. Returns 0 or a negative errno. */
 int btrfs_count_devices_on_disk(int fd, uint64_t *ret) _warn_unused_;
 

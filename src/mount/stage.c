@@ -141,9 +141,27 @@ static int is_of_source(const StageSpec *spec, int tree) {
                 return -errno;
         /* st_dev of btrfs files is not the number of a disk. */
         r = superblock_name_mounted(root, streq(spec->source->fs->name, "btrfs") ? 0 : st.st_dev, &found);
-        if (r < 0 || !streq_ptr(spec->superblock, found))
-                return r < 0 ? r : 0;
-        return superblock_is_on_source(root, spec->source);
+        return r < 0 ? r : streq_ptr(spec->superblock, found);
+}
+
+/* Explains that the kernel does not mount a copy beside its original, or mounts the original again. Returns 0
+ * if that is not the reason, MOUNT_FAILED or a negative errno. */
+static int explain_copy(const StageSpec *spec, Failure *f) {
+        const bool btrfs = streq(spec->source->fs->name, "btrfs");
+        _cleanup_free_ char *target = NULL;
+        int r;
+
+        if (!btrfs && !streq(spec->source->fs->name, "xfs"))
+                return 0;
+        r = superblock_find_copy(spec->source, &target);
+        if (r < 0 || !target)
+                return r;
+        return failure_set(
+                f, FAILURE_MOUNT_FAILED,
+                "%s has the UUID of the file system that is mounted at '%s', as a copy has, and this kernel does not mount both. %s",
+                spec->source->name, target,
+                btrfs ? "Give the copy another UUID while it is not mounted (btrfstune -m DEVICE, or -u), or boot Linux 6.7 or newer."
+                      : "Pass the mount option nouuid, or give the copy another UUID while it is not mounted (xfs_admin -U generate DEVICE).");
 }
 
 /* Sets f if the superblock is mounted with another context, which the kernel's EINVAL does not tell. Returns
@@ -207,7 +225,7 @@ static int check_staged(const StageSpec *spec, const MountFact *fact, Failure *f
         return 0;
 }
 
-/* Replaces f if another mount is the reason for the kernel's EINVAL or EBUSY. Returns 0 if none is, a
+/* Replaces f if another mount is the reason for the kernel's EINVAL, EBUSY or EEXIST. Returns 0 if none is, a
  * negative errno, CONTEXT_CONFLICT, BUSY or MOUNT_FAILED. */
 static int explain_refusal(const StageSpec *spec, int number, Failure *f) {
         _cleanup_free_ char *target = NULL;
@@ -215,7 +233,7 @@ static int explain_refusal(const StageSpec *spec, int number, Failure *f) {
         size_t n;
         int r;
 
-        if (number != EINVAL && number != EBUSY)
+        if (number != EINVAL && number != EBUSY && number != EEXIST)
                 return 0;
         r = source_find_mounts(spec->source, &mounts, &n);
         if (r < 0)
@@ -224,8 +242,10 @@ static int explain_refusal(const StageSpec *spec, int number, Failure *f) {
         if (n > 0)
                 target = string_escape(mounts[0].target, 200);
         mount_facts_free(mounts, n);
-        if (r != 0 || n == 0)
+        if (r != 0)
                 return r;
+        if (n == 0)
+                return explain_copy(spec, f);
         if (!target)
                 return -ENOMEM;
         if (spec->alone)
@@ -272,10 +292,14 @@ int stage_mount(const StageSpec *spec, int *ret_tree, MountOutcome *ret, Failure
         r = is_of_source(spec, tree);
         if (r < 0)
                 return r;
-        if (r == 0)
+        if (r == 0) {
+                r = explain_copy(spec, f);
+                if (r != 0)
+                        return r;
                 return failure_set(f, FAILURE_MOUNT_FAILED,
                                    "%s: another device was mounted than the one that was checked: try again.",
                                    spec->source->name);
+        }
         r = check_staged(spec, &o.fact, f);
         if (r != 0)
                 return r;

@@ -36,19 +36,8 @@ static int name_disk(const Source *s, char **ret) {
 }
 
 int superblock_name_source(const Source *s, char **ret) {
-        _cleanup_free_ char *uuid = NULL;
-        int r;
-
-        if (s->fs->source != SOURCE_BLOCK) {
-                *ret = NULL;
-                return 0;
-        }
-        if (streq(s->fs->name, "btrfs")) {
-                r = btrfs_read_uuid_on_disk(s->fd, &uuid);
-                if (r < 0)
-                        return r;
-        }
-        return uuid ? name_btrfs(uuid, ret) : name_disk(s, ret);
+        *ret = NULL;
+        return s->fs->source == SOURCE_BLOCK ? name_disk(s, ret) : 0;
 }
 
 int source_is_same_disk(const Source *a, const Source *b) {
@@ -63,37 +52,51 @@ int source_is_same_disk(const Source *a, const Source *b) {
 }
 
 int superblock_name_mounted(int fd, dev_t device, char **ret) {
-        _cleanup_free_ char *uuid = NULL;
-        int r;
-
-        if (major(device) != 0)
-                return name_disk(&(Source){ .device = device }, ret);
-        r = btrfs_read_uuid(fd, &uuid);
-        if (r < 0)
-                return r;
-        if (uuid)
-                return name_btrfs(uuid, ret);
-        *ret = NULL;
-        return 0;
-}
-
-int superblock_is_on_source(int fd, const Source *s) {
-        _cleanup_free_ char *uuid = NULL, *wanted = NULL, *found = NULL;
         _cleanup_free_ dev_t *devices = NULL;
+        _cleanup_free_ char *uuid = NULL;
         size_t n;
         int r;
 
+        *ret = NULL;
+        if (major(device) != 0)
+                return name_disk(&(Source){ .device = device }, ret);
         r = btrfs_read_uuid(fd, &uuid);
         if (r < 0 || !uuid)
-                return r < 0 ? r : 1;
+                return r;
+        /* sysfs has the UUID that Linux 6.7 gives to a copy for as long as it is mounted. */
         r = host_find_btrfs_devices(uuid, &devices, &n);
-        if (r < 0 || n != 1)
-                return r < 0 ? r : 0;
-        r = name_disk(&(Source){ .device = devices[0] }, &found);
         if (r < 0)
                 return r;
-        r = name_disk(s, &wanted);
-        return r < 0 ? r : streq(found, wanted);
+        return n == 1 ? name_disk(&(Source){ .device = devices[0] }, ret) : name_btrfs(uuid, ret);
+}
+
+int superblock_find_copy(const Source *s, char **ret_target) {
+        _cleanup_(mount_table_freep) MountTable *table = NULL;
+        const Identity identity = source_identify(s, -EBADF);
+        int r;
+
+        *ret_target = NULL;
+        r = mount_table_read(NULL, &table);
+        if (r < 0)
+                return r;
+        for (const Mount *m = table->mounts; m < table->mounts + table->n; m++) {
+                _cleanup_close_ int fd = -EBADF;
+                struct stat st;
+                Identity other;
+
+                if (!streq(m->fs_type, s->fs->name) || stat(m->source, &st) < 0 || !S_ISBLK(st.st_mode) ||
+                    st.st_rdev == s->device)
+                        continue;
+                fd = open(m->source, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+                if (fd < 0)
+                        continue;
+                other = identity_read(fd, m->fs_type);
+                if (!identity_equal(&other, &identity))
+                        continue;
+                *ret_target = string_escape(m->target, 200);
+                return *ret_target ? 0 : -ENOMEM;
+        }
+        return 0;
 }
 
 /* Opening with O_EXCL fails exactly if the device is mounted or otherwise claimed, in any mount namespace

@@ -8,7 +8,8 @@
 
 /* A superblock has one name, whatever source or mount leads to it (Observed.superblock): "device:8:17";
  * "image:8:1:4711" for an image file and loop devices over a whole one, by the file's device and inode;
- * "btrfs:UUID". *ret is NULL for network file systems and those without a source; the caller frees *ret. */
+ * "btrfs:UUID" for a btrfs of several devices, which others may mount. *ret is NULL for network file systems
+ * and those without a source; the caller frees *ret. */
 
 /* Names the superblock that mounting the source would make or share. Returns 0 or a negative errno. */
 int superblock_name_source(const Source *s, char **ret) _warn_unused_;
@@ -20,10 +21,9 @@ int source_is_same_disk(const Source *a, const Source *b) _warn_unused_;
  * O_PATH. Returns 0 or a negative errno. */
 int superblock_name_mounted(int fd, dev_t device, char **ret) _warn_unused_;
 
-/* Whether the file system of an open directory, which has the name of the source's superblock, is on the
- * source's device alone: btrfs uses all devices that the kernel knows with the UUID. fd is not opened with
- * O_PATH. Returns 1, 0 or a negative errno. */
-int superblock_is_on_source(int fd, const Source *s) _warn_unused_;
+/* Finds a mounted file system of another disk with the identity of the source's, beside which the kernel may
+ * refuse the source. *ret_target is escaped; NULL: none. Returns 0 or a negative errno. */
+int superblock_find_copy(const Source *s, char **ret_target) _warn_unused_;
 
 /* Reads the identity of the file system of a source. root: of its mount, open for reading, which tells the
  * subvolume of a btrfs; -EBADF: it is not mounted. */

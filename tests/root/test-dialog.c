@@ -246,8 +246,8 @@ TEST(test_superblock, "/dialog/superblock") {
         must(unlink(link));
 }
 
-/* The name of a btrfs has its UUID. The kernel finds a second device by the UUID, and no process has checked
- * that device. */
+/* A btrfs is named by its disk, as two copies have one UUID. The kernel finds a second device by the UUID,
+ * and no process has checked that device. */
 TEST_DISKS(test_superblock_btrfs, "/dialog/superblock", "btrfs") {
         _cleanup_close_ int loop_one = -EBADF, loop_two = -EBADF;
         g_autofree char *one = make_image("btrfs-first", NULL), *two = make_image("btrfs-second", NULL),
@@ -256,7 +256,7 @@ TEST_DISKS(test_superblock_btrfs, "/dialog/superblock", "btrfs") {
 
         g_assert_true(run("mkfs.btrfs", "-qf", device_one, NULL));
         of_one = find_superblock(device_one, "btrfs");
-        g_assert_true(g_str_has_prefix(of_one, "btrfs:"));
+        g_assert_true(g_str_has_prefix(of_one, "image:"));
         g_assert_true(run("mkfs.btrfs", "-qf", device_one, device_two, NULL));
         assert_fails(call_observe(worker, device_two, "", target), "NotSupported", "on several devices");
         (void) run("btrfs", "device", "scan", "--forget", NULL);

@@ -146,7 +146,42 @@ static void test_moved(gconstpointer data) {
         }
 }
 
+/* A copy is mounted beside its original where the kernel can do that, as a file system of its own. */
+static void test_copies(gconstpointer data) {
+        const char *fs_type = data, *const options = g_str_equal(fs_type, "xfs") ? "nouuid" : NULL;
+        g_autofree char *one = make_target("copy-1"), *two = make_target("copy-2");
+
+        if (!make_disks(fs_type)) {
+                free_disks();
+                return;
+        }
+        g_auto(Answer) first = expect_ok(mount_with(worker, disks[A].image, fs_type, one));
+        if (options)
+                assert_fails(mount_with(worker, disks[COPY_OF_A].image, fs_type, two), "MountFailed", one, "nouuid",
+                             "xfs_admin -U generate");
+        g_auto(Answer) second = mount_with(worker, disks[COPY_OF_A].image, fs_type, two, .options = options);
+        /* Before Linux 6.7. */
+        if (g_str_equal(fs_type, "btrfs") && !g_str_equal(second.kind, "ok")) {
+                assert_answer(second, "MountFailed");
+                assert_message(second, "btrfstune -m");
+        } else {
+                assert_answer(second, "ok");
+                g_assert_cmpstr(first.outcome.identity.text, ==, second.outcome.identity.text);
+                g_assert_cmpstr(first.question.observed.superblock, !=, second.question.observed.superblock);
+                g_assert_cmpuint(second.question.observed.n_mounts, ==, 0);
+                /* The mount table leads to the same names. */
+                g_auto(Answer) adopted =
+                        expect(call_adopt(worker, &(Arguments){ .target = two, .step = PLAN_STOP }), "gone");
+                g_assert_cmpstr(adopted.question.observed.superblock, ==, second.question.observed.superblock);
+                g_assert_cmpstr(adopted.question.outcome.identity.text, ==, first.outcome.identity.text);
+                must(umount2(two, 0));
+        }
+        must(umount2(one, 0));
+        free_disks();
+}
+
 void add_tests(void) {
         worker = worker_start(NULL, NULL);
         add_words("/moved", test_moved, "ext4", "xfs", "btrfs", NULL);
+        add_words("/copies", test_copies, "ext4", "xfs", "btrfs", NULL);
 }
