@@ -18,8 +18,8 @@
 typedef struct Walk {
         const TreeSpec *spec;
         unsigned pass;
-        uint64_t since_nsec;      /* start of the first pass, minus CLOCK_LAG_NSEC */
-        uint64_t pass_since_nsec; /* start of this pass, minus CLOCK_LAG_NSEC */
+        uint64_t since_nsec;      /* the earliest stamp of a change since the first pass began */
+        uint64_t pass_since_nsec; /* the same for this pass */
         uint64_t root_ctime_nsec; /* the root's ctime when this pass began */
         bool root_changed;        /* the visitor has changed the root */
         atomic_bool times_set;    /* another program sets mtimes: an old mtime does not prove "unchanged" */

@@ -12,8 +12,7 @@
 #include "tree/engine.h"
 
 enum {
-        /* File time stamps use the kernel's ticks, which take 10 ms at most. */
-        CLOCK_LAG_NSEC = 50000000,
+        TICK_NSEC = 10000000, /* the longest of the kernel's clock for time stamps */
         /* The second pass visits directories that were modified during the first pass; there is no third
          * pass. */
         PASSES_MAX = 2,
@@ -216,22 +215,54 @@ static int finish_changes(Walk *w, WalkCounts *counts) {
         return 0;
 }
 
-/* Runs one pass and, if no entry failed and no second pass is needed, finishes the changes. */
-static int run_pass(Walk *w, Threads *threads, WalkCounts *ret) {
+/* Waits until a change gets a stamp of at least nsec. A stamp that is further ahead is of a clock that ran
+ * ahead. */
+static void wait_for_stamp(uint64_t nsec) {
+        uint64_t now;
+
+        while ((now = clock_nsec(CLOCK_REALTIME_COARSE)) < nsec && nsec - now <= NSEC_PER_SEC + TICK_NSEC) {
+                const struct timespec wait = timespec_of_nsec(nsec - now);
+
+                (void) nanosleep(&wait, NULL);
+        }
+}
+
+/* Begins a pass at a stamp that no change of before has: the worker may just have written the root's mark,
+ * and the pass before may just have ended. The kernel stamps a change with the time of its last tick, or
+ * later. File systems cut stamps to a microsecond or less, or to a second, as ext with inodes of 128 bytes
+ * does: then the root's ctime has no nanoseconds. */
+static int begin_pass(Walk *w) {
+        uint64_t granularity, last;
         struct stat st;
-        Dir *root;
-        int r;
 
         if (fstat(w->spec->fd, &st) < 0)
                 return -errno;
+        granularity = st.st_ctim.tv_nsec == 0 ? NSEC_PER_SEC : NSEC_PER_USEC;
+        last = w->pass == 0 ? timespec_nsec(&st.st_ctim) : clock_nsec(CLOCK_REALTIME);
+        if (walk_changes(w))
+                wait_for_stamp(last - last % granularity + granularity);
+        w->pass++;
+        w->pass_since_nsec = clock_nsec(CLOCK_REALTIME_COARSE);
+        w->pass_since_nsec -= w->pass_since_nsec % granularity;
+        if (w->pass == 1)
+                w->since_nsec = w->pass_since_nsec;
+        if (fstat(w->spec->fd, &st) < 0)
+                return -errno;
+        w->root_ctime_nsec = timespec_nsec(&st.st_ctim);
+        return 0;
+}
+
+/* Runs one pass and, if no entry failed and no second pass is needed, finishes the changes. */
+static int run_pass(Walk *w, Threads *threads, WalkCounts *ret) {
+        Dir *root;
+        int r;
+
+        r = begin_pass(w);
+        if (r < 0)
+                return r;
         root = dir_new(w, NULL, "", 0);
         if (!root)
                 return -ENOMEM;
-        w->pass++;
-        w->root_ctime_nsec = timespec_nsec(&st.st_ctim);
-        w->pass_since_nsec = clock_nsec(CLOCK_REALTIME) - CLOCK_LAG_NSEC;
-        if (w->pass == 1)
-                w->since_nsec = w->pass_since_nsec;
         atomic_store(&w->modified, 0);
         queue_begin(&w->queue, &root->work);
         r = threads_run(threads);
@@ -270,21 +301,16 @@ static int finish_comparison(Walk *w, WalkCounts *counts) {
  * same clock. */
 static int run_passes(Walk *w, WalkCounts *ret) {
         _cleanup_(threads_done) Threads threads = { 0 };
-        const struct timespec lag = { .tv_nsec = CLOCK_LAG_NSEC };
         int r;
 
         r = threads_init(&threads, w);
         if (r < 0)
                 return r;
-        for (;;) {
+        do {
                 r = run_pass(w, &threads, ret);
                 if (r < 0)
                         return r;
-                if (ret->failed > 0 || ret->modified == 0 || w->pass >= PASSES_MAX)
-                        break;
-                /* A write just before a pass would look like a write during the pass. */
-                (void) nanosleep(&lag, NULL);
-        }
+        } while (ret->failed == 0 && ret->modified > 0 && w->pass < PASSES_MAX);
         ret->changed += w->root_changed;
         return w->spec->visitor && !walk_changes(w) ? finish_comparison(w, ret) : 0;
 }

@@ -216,6 +216,63 @@ TEST_WORDS(test_one_moved_meanwhile, "/tree-moves/one-moved-meanwhile", word, "f
         }
 }
 
+enum { RENAMED_FILES = 700, RENAMES = 60 };
+
+static uint8_t renamed_to[RENAMED_FILES]; /* the directory that has the file */
+static atomic_uint renames_left;
+
+static void rename_some(void *userdata, unsigned i) {
+        unsigned file = i * 37 % RENAMED_FILES, to = (renamed_to[file] + 7U) % MEDDLE_DIRS;
+
+        if (renames_left > 0) {
+                must(rename(numbered("%02u/%u", renamed_to[file], file), numbered("%02u/%u", to, file)));
+                renamed_to[file] = (uint8_t) to;
+                renames_left--;
+        }
+        g_usleep(1000);
+}
+
+/* Returns whether the walk says that it is complete; then all files are right. */
+static bool walk_beside_renames(int fd, FilesSpec spec) {
+        spec.mode = FILES_CHANGE;
+        spec.tree = (TreeSpec){ .fd = fd, .threads = 2, .entries_per_sec = 7000 };
+        spec.contended = true;
+        renames_left = RENAMES;
+        g_auto(WalkResult) r = walk(spec);
+
+        g_assert_cmpuint(r.counts.failed, ==, 0);
+        if (r.counts.modified > 0)
+                return false;
+        while (renames_left > 0)
+                g_usleep(1000);
+        spec.mode = FILES_VERIFY;
+        spec.tree.entries_per_sec = 0;
+        const WalkCounts found = walk_well(spec);
+        g_assert_cmpuint(found.mismatched + found.misowned, ==, 0);
+        return true;
+}
+
+/* Files move between directories while the engine changes all labels or groups. */
+TEST_WORDS(test_renames, "/tree-moves/renames", fs_type, "ext4", "ext4-128", "xfs", "btrfs") {
+        const Ownership groups[] = { { .gid = 1000 }, { .gid = 2000 } };
+        g_auto(Scene) s = scene_on(fs_type);
+        Meddler m = { .meddle = rename_some };
+        unsigned n_complete = 0;
+
+        write_dirs(RENAMED_FILES);
+        for (unsigned i = 0; i < RENAMED_FILES; i++)
+                renamed_to[i] = i % MEDDLE_DIRS;
+        renames_left = 0;
+        meddler_start(&m);
+        for (unsigned i = 0; i < (g_test_slow() ? 40 : 4); i++) {
+                n_complete += walk_beside_renames(s.fd, (FilesSpec){ .context = i % 2 ? WANTED : OTHER });
+                n_complete += walk_beside_renames(s.fd, (FilesSpec){ .ownership = &groups[i % 2] });
+        }
+        meddler_stop(&m);
+        g_test_message("%u walks were complete", n_complete);
+        g_assert_cmpuint(n_complete, >, 0);
+}
+
 /* The engine walks once over a tree that nobody changes, also if the root has just changed, as the worker
  * writes the mark there. Times in the future or long ago are no sign of a change. */
 TEST(test_at_rest, "/tree-moves/at-rest") {
