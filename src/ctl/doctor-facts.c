@@ -101,7 +101,7 @@ static bool may_hang(const Mount *m) {
 
 static int set_mount(const Mount *m, RootFacts *root) {
         root->mount_point = strdup(m->target);
-        root->shared = m->shared;
+        root->shared = m->peer_group != 0;
         root->read_only = startswith(m->options, "ro");
         return root->mount_point ? 0 : -ENOMEM;
 }

@@ -34,6 +34,9 @@ typedef struct MountFact {
         char *volume; /* only for the watch: the volume in the worker's note; NULL or "": no note */
         uint64_t mount_id;
         uint64_t note_id; /* MountNote.unique_id; 0: no note; not sent to selvold */
+        /* The first mount of those that the kernel keeps alike (mount/overlap.h); 0: there is no other. Not
+         * sent to selvold. */
+        uint64_t peer_id;
 } MountFact;
 
 typedef struct Observed {

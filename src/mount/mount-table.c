@@ -124,13 +124,19 @@ bool mount_fact_is_of_devices(const MountFact *fact, const dev_t *devices, size_
 
 int mount_table_find_devices(const MountTable *table, const dev_t *devices, size_t n_devices, MountFact **ret,
                              size_t *ret_n) {
+        _cleanup_free_ const Mount **peers = NULL;
         MountFact *facts = NULL;
         size_t n = 0;
         dev_t anonymous = 0;
+        int r;
 
         assert(table);
         assert(devices || n_devices == 0);
         assert(ret && ret_n);
+
+        r = peers_find(table, &peers);
+        if (r < 0)
+                return r;
 
         /* All subvolumes of a btrfs share the anonymous device number of the mount table; only the source of
          * a mount leads to the device. */
@@ -138,7 +144,7 @@ int mount_table_find_devices(const MountTable *table, const dev_t *devices, size
                 if (streq(m->fs_type, "btrfs") && source_is_device(m->source, devices, n_devices))
                         anonymous = m->device;
         for (const Mount *m = table->mounts; m < table->mounts + table->n; m++) {
-                int r;
+                const Mount *peer = peers[m - table->mounts];
 
                 if (!device_is_among(m->device, devices, n_devices) && (anonymous == 0 || m->device != anonymous))
                         continue;
@@ -147,6 +153,7 @@ int mount_table_find_devices(const MountTable *table, const dev_t *devices, size
                         mount_facts_free(facts, n);
                         return r;
                 }
+                facts[n - 1].peer_id = peer ? peer->id : 0;
         }
 
         *ret = facts;

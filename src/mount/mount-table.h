@@ -10,8 +10,8 @@
 int mount_table_find_id(const MountTable *table, uint64_t id, MountFact *ret) _warn_unused_;
 
 /* Finds all mounts of the superblock on any of the devices: by the device number in the table or, for btrfs,
- * whose numbers are anonymous, by the mount's source. Release *ret with mount_facts_free(). Returns 0 or a
- * negative errno. */
+ * whose numbers are anonymous, by the mount's source; sets peer_id. Release *ret with
+ * mount_facts_free(). Returns 0 or a negative errno. */
 int mount_table_find_devices(const MountTable *table, const dev_t *devices, size_t n_devices, MountFact **ret,
                              size_t *ret_n) _warn_unused_;
 

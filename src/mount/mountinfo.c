@@ -74,7 +74,8 @@ static int take_id(char **line, uint64_t *ret) {
 }
 
 static int parse_mount(char *line, Mount *m) {
-        const char *field;
+        const char *field, *group;
+        unsigned long long n;
         int r;
 
         r = take_id(&line, &m->id);
@@ -94,8 +95,11 @@ static int parse_mount(char *line, Mount *m) {
         while ((field = take_field(&line)) && !streq(field, "-"))
                 if (startswith(field, "master:"))
                         m->slave = true;
-                else if (startswith(field, "shared:"))
-                        m->shared = true;
+                else if ((group = startswith(field, "shared:"))) {
+                        if (parse_u64(group, &n) < 0)
+                                return -EBADMSG;
+                        m->peer_group = n;
+                }
         if (!field)
                 return -EBADMSG;
         m->fs_type = take_field(&line);

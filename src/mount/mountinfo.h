@@ -17,7 +17,8 @@ typedef struct Mount {
         dev_t device;
         const char *root, *target, *options, *fs_type, *source;
         const char *fs_options; /* still escaped, so no value looks like several options */
-        bool shared, slave;     /* mount_namespaces(7) */
+        uint64_t peer_group;    /* mount_namespaces(7); 0: the mount is not shared */
+        bool slave;
 } Mount;
 
 typedef struct MountTable {

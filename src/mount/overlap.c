@@ -98,6 +98,89 @@ int cover_find(const MountTable *table, const Mount ***ret) {
         return 0;
 }
 
+typedef struct PeerPlace {
+        const Mount *mount, *parent; /* both shared */
+        const char *directory;       /* of the parent's file system, for the parent; "" for "/" */
+        const char *path;            /* from there to the mount */
+} PeerPlace;
+
+/* Compares directory and path as one string. */
+static int compare_paths(const PeerPlace *x, const PeerPlace *y) {
+        const char *a = x->directory, *b = y->directory, *a_end = strchr(a, '\0'), *b_end = strchr(b, '\0');
+
+        for (;; a++, b++) {
+                if (a == a_end)
+                        a = x->path;
+                if (b == b_end)
+                        b = y->path;
+                if (*a != *b || *a == '\0')
+                        return (unsigned char) *a - (unsigned char) *b;
+        }
+}
+
+static int compare_peers(const PeerPlace *x, const PeerPlace *y) {
+        int r;
+
+        if (x->mount->peer_group != y->mount->peer_group)
+                return x->mount->peer_group < y->mount->peer_group ? -1 : 1;
+        if (x->parent->peer_group != y->parent->peer_group)
+                return x->parent->peer_group < y->parent->peer_group ? -1 : 1;
+        r = strcmp(x->mount->root, y->mount->root);
+        return r != 0 ? r : compare_paths(x, y);
+}
+
+/* Peers are in the order of the table. */
+static int compare_peer_places(const void *a, const void *b) {
+        const PeerPlace *x = a, *y = b;
+        int r = compare_peers(x, y);
+
+        return r != 0 ? r : x->mount < y->mount ? -1 : x->mount > y->mount;
+}
+
+/* Returns false if the kernel copies no mount that is there. */
+static bool find_peer_place(const MountTable *table, const Mount *m, PeerPlace *ret) {
+        const Mount *parent = m->peer_group != 0 ? mountinfo_find(table, m->parent) : NULL;
+        const char *path;
+
+        if (!parent || parent == m || parent->peer_group == 0)
+                return false;
+        path = streq(parent->target, "/") ? m->target : startswith(m->target, parent->target);
+        if (!path)
+                return false;
+        *ret = (PeerPlace){ m, parent, streq(parent->root, "/") ? "" : parent->root, path };
+        return true;
+}
+
+int peers_find(const MountTable *table, const Mount ***ret) {
+        _cleanup_free_ PeerPlace *places = NULL;
+        const Mount **peers;
+        size_t n = 0;
+
+        assert(table);
+        assert(ret);
+
+        places = calloc(table->n, sizeof(PeerPlace));
+        peers = calloc(table->n, sizeof(Mount *));
+        if (!places || !peers) {
+                free(peers);
+                return -ENOMEM;
+        }
+        for (const Mount *m = table->mounts; m < table->mounts + table->n; m++)
+                n += find_peer_place(table, m, &places[n]);
+        if (n > 1)
+                qsort(places, n, sizeof(PeerPlace), compare_peer_places);
+        for (size_t first = 0, i = 1; i < n; i++) {
+                if (compare_peers(&places[first], &places[i]) != 0) {
+                        first = i;
+                        continue;
+                }
+                peers[places[first].mount - table->mounts] = places[first].mount;
+                peers[places[i].mount - table->mounts] = places[first].mount;
+        }
+        *ret = peers;
+        return 0;
+}
+
 static int compare_devices(const void *a, const void *b) {
         const Mount *x = *(const Mount *const *) a, *y = *(const Mount *const *) b;
 
@@ -129,18 +212,27 @@ static const Mount *find_part_outside(const Mount *const *outside, size_t n, con
 }
 
 int elsewhere_find(const MountTable *table, char *const *roots, const Mount ***ret) {
-        _cleanup_free_ const Mount **outside = NULL, **elsewhere = NULL;
+        _cleanup_free_ const Mount **outside = NULL, **elsewhere = NULL, **peers = NULL;
+        _cleanup_free_ bool *is_beneath = NULL; /* for each mount, or the first one of its peers */
         size_t n = 0;
+        int r;
 
         assert(table);
         assert(ret);
 
         outside = calloc(table->n, sizeof(Mount *));
         elsewhere = calloc(table->n, sizeof(Mount *));
-        if (!outside || !elsewhere)
+        is_beneath = calloc(table->n, sizeof(bool));
+        if (!outside || !elsewhere || !is_beneath)
                 return -ENOMEM;
+        r = peers_find(table, &peers);
+        if (r < 0)
+                return r;
         for (size_t i = 0; i < table->n; i++)
-                if (!roots_contain(roots, table->mounts[i].target))
+                if (roots_contain(roots, table->mounts[i].target))
+                        is_beneath[peers[i] ? (size_t) (peers[i] - table->mounts) : i] = true;
+        for (size_t i = 0; i < table->n; i++)
+                if (!is_beneath[peers[i] ? (size_t) (peers[i] - table->mounts) : i])
                         outside[n++] = &table->mounts[i];
         qsort(outside, n, sizeof(Mount *), compare_devices);
         for (size_t i = 0; i < table->n; i++)

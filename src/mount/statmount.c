@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/limits.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -145,6 +147,7 @@ int statmount_read_line(uint64_t unique_id, bool with_source, char **ret) {
         _cleanup_free_ char *root = NULL, *point = NULL, *source = NULL;
         _cleanup_free_ Reply *m = NULL;
         const char *options;
+        char shared[32] = "";
         int r;
 
         m = calloc(1, sizeof(*m));
@@ -162,10 +165,12 @@ int statmount_read_line(uint64_t unique_id, bool with_source, char **ret) {
         source = escape_field(with_source ? m->text + m->source : "none");
         if (!root || !point || !source)
                 return -ENOMEM;
+        if (m->propagation & MS_SHARED)
+                (void) snprintf(shared, sizeof(shared), " shared:%" PRIu64, m->peer_group);
         *ret = strdup_printf(
                 "%u %u %u:%u %s %s %s%s%s%s - %s %s %s%s%s\n", m->old_id, m->old_parent_id, m->device_major,
                 m->device_minor, root, point, m->attributes & FLAG_READ_ONLY ? "ro" : "rw",
-                m->attributes & MOUNT_ATTR_IDMAP ? ",idmapped" : "", m->propagation & MS_SHARED ? " shared:1" : "",
+                m->attributes & MOUNT_ATTR_IDMAP ? ",idmapped" : "", shared,
                 m->propagation & MS_SLAVE ? " master:1" : "", m->text + m->fs_type, isempty(source) ? "none" : source,
                 m->sb_flags & FLAG_READ_ONLY ? "ro" : "rw", isempty(options) ? "" : ",", options);
         return *ret ? 0 : -ENOMEM;

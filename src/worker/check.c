@@ -113,7 +113,7 @@ static int check_foreign_mounts(const Child *c, const MountFact *mounts, size_t 
 int foreign_check_source(const Child *c, const Source *s, Observed *o, Failure *f) {
         int r;
 
-        r = observe_source_mounts(s, o);
+        r = observe_source_mounts(c->settings, s, o);
         return r < 0 ? r : check_foreign_mounts(c, o->mounts, o->n_mounts, f);
 }
 
@@ -135,7 +135,9 @@ int foreign_check_table(const Child *c, const MountTable *table, const MountFact
         r = mount_table_find_devices(table, &device, 1, &mounts, &n);
         if (r < 0)
                 return r;
-        r = check_foreign_mounts(c, mounts, n, f);
+        r = observe_drop_peers(c->settings, fact->mount_id, mounts, &n);
+        if (r >= 0)
+                r = check_foreign_mounts(c, mounts, n, f);
         mount_facts_free(mounts, n);
         if (ret_n)
                 *ret_n = n;

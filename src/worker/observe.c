@@ -8,6 +8,7 @@
 #include "label/mark-xattr.h"
 #include "label/selinux.h"
 #include "mount/device-link.h"
+#include "mount/mount-note.h"
 #include "mount/mount-state.h"
 #include "mount/mount-table.h"
 #include "mount/superblock.h"
@@ -42,7 +43,45 @@ int observe_source(const Source *s, Observed *ret) {
         return 0;
 }
 
-int observe_source_mounts(const Source *s, Observed *o) {
+/* Returns how much there is for keeping the mount, or a negative errno. */
+static int rank_peer(const Settings *settings, uint64_t id, const MountFact *m) {
+        int r;
+
+        if (m->mount_id == id)
+                return 3;
+        r = mount_note_find(m->mount_id, m->device, m->target, NULL);
+        if (r != 0)
+                return r < 0 ? r : 2;
+        return settings_may_have_volume(settings, m->target);
+}
+
+int observe_drop_peers(const Settings *settings, uint64_t id, MountFact *mounts, size_t *n) {
+        _cleanup_free_ int *ranks = calloc(*n + 1, sizeof(int));
+        size_t kept = 0;
+
+        if (!ranks)
+                return -ENOMEM;
+        for (size_t i = 0; i < *n; i++) {
+                ranks[i] = mounts[i].peer_id != 0 ? rank_peer(settings, id, &mounts[i]) : 0;
+                if (ranks[i] < 0)
+                        return ranks[i];
+        }
+        for (size_t i = 0; i < *n; i++)
+                for (size_t k = 0; k < *n; k++)
+                        if (k != i && mounts[i].peer_id != 0 && mounts[k].peer_id == mounts[i].peer_id &&
+                            (ranks[k] > ranks[i] || (ranks[k] == ranks[i] && k < i)))
+                                ranks[i] = -1;
+        for (size_t i = 0; i < *n; i++) {
+                if (ranks[i] < 0)
+                        mount_fact_done(&mounts[i]);
+                else if (i != kept++)
+                        mounts[kept - 1] = TAKE_STRUCT(mounts[i]);
+        }
+        *n = kept;
+        return 0;
+}
+
+int observe_source_mounts(const Settings *settings, const Source *s, Observed *o) {
         int r;
 
         mount_facts_free(o->mounts, o->n_mounts);
@@ -50,8 +89,10 @@ int observe_source_mounts(const Source *s, Observed *o) {
         o->n_mounts = 0;
         o->mounts_unknown = false;
         r = source_find_mounts(s, &o->mounts, &o->n_mounts);
-        if (r < 0 || o->n_mounts > 0)
+        if (r < 0)
                 return r;
+        if (o->n_mounts > 0)
+                return observe_drop_peers(settings, 0, o->mounts, &o->n_mounts);
         r = source_is_claimed_for_long(s);
         if (r < 0)
                 return r;
@@ -65,7 +106,7 @@ static int open_root(int fd) {
         return root < 0 ? -errno : root;
 }
 
-int observe_mounted(const Target *t, Observed *ret, MountOutcome *ret_outcome) {
+int observe_mounted(const Settings *settings, const Target *t, Observed *ret, MountOutcome *ret_outcome) {
         _cleanup_(mount_table_freep) MountTable *table = NULL;
         _cleanup_(mount_outcome_done) MountOutcome outcome = { 0 };
         _cleanup_(observed_done) Observed o = { 0 };
@@ -98,6 +139,9 @@ int observe_mounted(const Target *t, Observed *ret, MountOutcome *ret_outcome) {
         if (r < 0)
                 return r;
         r = mount_table_find_devices(table, &device, 1, &o.mounts, &o.n_mounts);
+        if (r < 0)
+                return r;
+        r = observe_drop_peers(settings, t->mount_id, o.mounts, &o.n_mounts);
         if (r < 0)
                 return r;
 

@@ -54,7 +54,7 @@ static int open_place(const Child *c, const ChangeCall *call, Place *p, Failure 
         r = health_check(p->target.fd, p->target.path, f);
         if (r != 0)
                 return r;
-        r = observe_mounted(&p->target, &q->observed, &q->outcome);
+        r = observe_mounted(c->settings, &p->target, &q->observed, &q->outcome);
         if (r < 0)
                 return r;
         q->mounted = true;

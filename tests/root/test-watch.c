@@ -171,6 +171,35 @@ static void test_also_at(void) {
         must(umount2(target, 0));
 }
 
+/* The roots are on a shared mount that is bound to another place, so the kernel shows each mount twice. */
+static void test_bound_root(void) {
+        g_autoptr(Worker) w = worker_start(NULL, NULL);
+        g_autofree char *data = path_printf(TEST_DIR "/data"), *root = make_target("bound-root"),
+                        *first = path_printf("%s/first", root), *second = path_printf("%s/second", root),
+                        *image = make_image("bound-root", "ext4");
+        g_autoptr(sd_bus) bus = worker_dial(w);
+
+        must(mkdir(data, 0755));
+        must(mount("data", data, "tmpfs", 0, NULL));
+        must(mount(NULL, data, NULL, MS_SHARED, NULL));
+        must(mount(data, root, NULL, MS_BIND, NULL));
+        must(mkdir(first, 0755));
+        must(mkdir(second, 0755));
+        begin_watch(bus, 1);
+        for (unsigned i = 0; i < 2; i++) {
+                g_auto(Answer) a = expect_ok(mount_with(w, image, "ext4", i ? second : first));
+                g_auto(MountChanges) own = expect_change(bus, 1, 0);
+
+                g_assert_cmpuint(a.question.observed.n_mounts, ==, i);
+                g_assert_cmpstr(own.came[0].target, ==, i ? second : first);
+                g_assert_cmpstr(own.came[0].also_at, ==, "");
+        }
+        must(umount2(first, 0));
+        must(umount2(second, 0));
+        must(umount2(root, 0));
+        must(umount2(data, 0));
+}
+
 /* The watch misses a mount that came and went between two looks, unless it expects the mount. */
 static void test_expect(void) {
         g_autoptr(Worker) w = worker_start(NULL, NULL);
@@ -495,6 +524,7 @@ void add_tests(void) {
         g_test_add_func("/watch", test_watch);
         g_test_add_func("/watch/covered", test_covered);
         g_test_add_func("/watch/also-at", test_also_at);
+        g_test_add_func("/watch/bound-root", test_bound_root);
         g_test_add_func("/watch/expect", test_expect);
         g_test_add_func("/watch/expect-elsewhere", test_expect_elsewhere);
         g_test_add_func("/watch/notes", test_notes);

@@ -50,23 +50,84 @@ static const Row elsewhere[] = {
         { "of-the-host", { M(1, "/", "/"), M(1, "/var/k/b", "/k/b") }, { -1, -1 } },
 };
 
-static void check(const Row *row, bool is_elsewhere) {
-        char *roots[] = { (char *) "/k", (char *) "/l", NULL };
+#undef M
+#define M(id_, parent_, group_, root_, target_) \
+        { .id = id_, .parent = parent_, .peer_group = group_, .root = root_, .target = target_ }
+
+static const Row peers[] = {
+        { "bound-root",
+          { M(1, 0, 1, "/", "/"), M(2, 1, 2, "/k", "/k"), M(3, 1, 2, "/k", "/d/k"), M(4, 2, 3, "/", "/k/a"),
+            M(5, 3, 3, "/", "/d/k/a") },
+          { -1, -1, -1, 3, 3 } },
+        { "above-root",
+          { M(1, 0, 1, "/", "/"), M(2, 1, 2, "/", "/d"), M(3, 1, 2, "/k", "/k"), M(4, 2, 3, "/", "/d/k/a"),
+            M(5, 3, 3, "/", "/k/a") },
+          { -1, -1, -1, 3, 3 } },
+        { "three-places",
+          { M(1, 1, 1, "/", "/"), M(2, 1, 1, "/x", "/y"), M(3, 1, 1, "/x/z", "/z"), M(4, 1, 3, "/", "/x/z/a"),
+            M(5, 2, 3, "/", "/y/z/a"), M(6, 3, 3, "/", "/z/a") },
+          { -1, -1, -1, 3, 3, 3 } },
+        { "by-hand", { M(1, 0, 1, "/", "/"), M(2, 1, 2, "/", "/k/a"), M(3, 1, 2, "/", "/mnt") }, { -1, -1, -1 } },
+        { "other-directory",
+          { M(1, 0, 1, "/", "/"), M(2, 1, 1, "/", "/d"), M(3, 1, 3, "/", "/a"), M(4, 2, 3, "/sub", "/d/a") },
+          { -1, -1, -1, -1 } },
+        { "other-group",
+          { M(1, 0, 1, "/", "/"), M(2, 1, 1, "/", "/d"), M(3, 1, 3, "/", "/a"), M(4, 2, 4, "/", "/d/a") },
+          { -1, -1, -1, -1 } },
+        { "private",
+          { M(1, 0, 0, "/", "/"), M(2, 1, 0, "/", "/d"), M(3, 1, 0, "/", "/a"), M(4, 2, 0, "/", "/d/a") },
+          { -1, -1, -1, -1 } },
+};
+
+#undef M
+#define M(id_, parent_, group_, target_)                                                                    \
+        {                                                                                                   \
+                .id = id_, .parent = parent_, .peer_group = group_, .device = id_ > 2 ? 9 : 1, .root = "/", \
+                .target = target_                                                                           \
+        }
+
+static const Row peers_elsewhere[] = {
+        { "copied",
+          { M(1, 0, 1, "/k"), M(2, 0, 1, "/d"), M(3, 1, 3, "/k/a"), M(4, 2, 3, "/d/a") },
+          { -1, -1, -1, -1 } },
+        { "copied-of-another",
+          { M(1, 0, 1, "/k"), M(2, 0, 1, "/d"), M(3, 1, 3, "/k/a"), M(4, 2, 3, "/d/a"), M(5, 1, 0, "/k/b") },
+          { -1, -1, -1, -1, -1 } },
+        { "by-hand",
+          { M(1, 0, 1, "/k"), M(2, 0, 1, "/d"), M(3, 1, 3, "/k/a"), M(4, 2, 3, "/d/b") },
+          { -1, -1, 3, -1 } },
+};
+
+static void check(const Row *row, int (*find)(const MountTable *table, const Mount ***ret)) {
         const Mount *by_id[G_N_ELEMENTS(row->mounts)];
         MountTable table = { .mounts = (Mount *) row->mounts, .by_id = by_id };
         g_autofree const Mount **others = NULL;
 
         for (; table.n < G_N_ELEMENTS(row->mounts) && row->mounts[table.n].target; table.n++)
                 by_id[table.n] = &row->mounts[table.n]; /* covers[] is in the order of ids */
-        g_assert_cmpint(is_elsewhere ? elsewhere_find(&table, roots, &others) : cover_find(&table, &others), ==, 0);
+        g_assert_cmpint(find(&table, &others), ==, 0);
         for (size_t i = 0; i < table.n; i++)
                 g_assert_cmpint(others[i] ? (int) (others[i] - row->mounts) : -1, ==, row->others[i]);
 }
 
 TEST_ROWS(test_cover, "/cover", covers, row) {
-        check(row, false);
+        check(row, cover_find);
+}
+
+TEST_ROWS(test_peers, "/peers", peers, row) {
+        check(row, peers_find);
+}
+
+static int find_elsewhere(const MountTable *table, const Mount ***ret) {
+        char *roots[] = { (char *) "/k", (char *) "/l", NULL };
+
+        return elsewhere_find(table, roots, ret);
 }
 
 TEST_ROWS(test_elsewhere, "/elsewhere", elsewhere, row) {
-        check(row, true);
+        check(row, find_elsewhere);
+}
+
+TEST_ROWS(test_peers_elsewhere, "/peers-elsewhere", peers_elsewhere, row) {
+        check(row, find_elsewhere);
 }
