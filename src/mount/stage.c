@@ -5,6 +5,7 @@
 
 #include "model/limits.h"
 #include "mount/detached.h"
+#include "mount/mount-note.h"
 #include "mount/mount-state.h"
 #include "mount/stage-namespace.h"
 #include "mount/stage.h"
@@ -229,6 +230,7 @@ static int check_staged(const StageSpec *spec, const MountFact *fact, Failure *f
  * negative errno, CONTEXT_CONFLICT, BUSY or MOUNT_FAILED. */
 static int explain_refusal(const StageSpec *spec, int number, Failure *f) {
         _cleanup_free_ char *target = NULL;
+        bool read_only = false;
         MountFact *mounts;
         size_t n;
         int r;
@@ -239,8 +241,10 @@ static int explain_refusal(const StageSpec *spec, int number, Failure *f) {
         if (r < 0)
                 return r;
         r = find_conflict(spec, mounts, n, f);
-        if (n > 0)
+        if (n > 0) {
                 target = string_escape(mounts[0].target, 200);
+                read_only = mounts[0].superblock_read_only && !spec->read_only;
+        }
         mount_facts_free(mounts, n);
         if (r != 0)
                 return r;
@@ -251,10 +255,72 @@ static int explain_refusal(const StageSpec *spec, int number, Failure *f) {
         if (spec->alone)
                 return failure_set(f, FAILURE_BUSY, "%s was mounted at '%s' by somebody else meanwhile: try again.",
                                    spec->source->name, target);
+        if (read_only)
+                return failure_set(
+                        f, FAILURE_MOUNT_FAILED,
+                        "%s is mounted read-only at '%s' and can't also be mounted read-write (%s): unmount it there first.",
+                        spec->source->name, target, strerrorname_np(number));
         return failure_set(
                 f, FAILURE_MOUNT_FAILED,
                 "%s is mounted at '%s' with other options and can't also be mounted %s (%s): unmount it there first.",
                 spec->source->name, target, spec->read_only ? "read-only" : "read-write", strerrorname_np(number));
+}
+
+/* fspick(2) changes only this flag; mount(2) with MS_REMOUNT would reset the others. */
+static int make_superblock_writable(const StageSpec *spec, int tree, Failure *f) {
+        _cleanup_close_ int fs = fspick(tree, "", FSPICK_EMPTY_PATH | FSPICK_CLOEXEC);
+
+        if (fs >= 0 && fsconfig(fs, FSCONFIG_SET_FLAG, "rw", NULL, 0) >= 0 &&
+            fsconfig(fs, FSCONFIG_CMD_RECONFIGURE, NULL, NULL, 0) >= 0)
+                return 0;
+        if (errno == ENOMEM)
+                return -ENOMEM;
+        return failure_set(f, FAILURE_MOUNT_FAILED,
+                           "%s is mounted read-only and can't be made writable (%s): unmount it everywhere first.",
+                           spec->source->name, strerrorname_np(errno));
+}
+
+/* Whether the superblock is read-only because all who have it mounted only read, and the worker has noted one
+ * of these mounts: a holder reads. Whoever else has mounted it read-only may rely on that. */
+static int is_held_for_reading(const StageSpec *spec) {
+        bool noted = false, writable = false;
+        MountFact *mounts;
+        size_t n;
+        int r;
+
+        r = source_find_mounts(spec->source, &mounts, &n);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; r >= 0 && i < n; i++) {
+                writable = writable || !mounts[i].superblock_read_only;
+                r = mount_note_find(mounts[i].mount_id, mounts[i].device, mounts[i].target, NULL);
+                noted = noted || r > 0;
+        }
+        mount_facts_free(mounts, n);
+        return r < 0 ? r : noted && !writable;
+}
+
+/* Mounts a superblock once more that holders have mounted for reading, and makes it writable. Their mounts
+ * stay read-only. Replaces f, which says that it is busy, unless others have it mounted. */
+static int stage_beside_readers(const StageSpec *spec, int *ret_tree, MountOutcome *ret, int *ret_errno, Failure *f) {
+        _cleanup_close_ int tree = -EBADF;
+        StageSpec reader = *spec;
+        int r;
+
+        r = is_held_for_reading(spec);
+        if (r <= 0)
+                return r < 0 ? r : FAILURE_MOUNT_FAILED;
+        failure_done(f);
+        reader.read_only = true;
+        r = stage_superblock(&reader, &tree, ret, ret_errno, f);
+        if (r != 0)
+                return r;
+        r = make_superblock_writable(spec, tree, f);
+        if (r != 0)
+                return r;
+        ret->superblock_read_only = ret->fact.read_only = false;
+        *ret_tree = TAKE_FD(tree);
+        return 0;
 }
 
 int stage_mount(const StageSpec *spec, int *ret_tree, MountOutcome *ret, Failure *f) {
@@ -282,6 +348,8 @@ int stage_mount(const StageSpec *spec, int *ret_tree, MountOutcome *ret, Failure
                 failure_done(f);
                 usleep(ATTEMPT_USEC);
         }
+        if (r == FAILURE_MOUNT_FAILED && number == EBUSY && !spec->read_only && !spec->alone)
+                r = stage_beside_readers(spec, &tree, &o, &number, f);
         if (r < 0)
                 return r;
         if (r > 0) {
@@ -332,20 +400,6 @@ static int check_share(const StageSpec *spec, const Target *share, const MountFa
                         "The mount at '%s' has context '%s', not '%s', and a file system can have one at a time: unmount it there first.",
                         path, context, spec->context);
         return 0;
-}
-
-/* fspick(2) changes only this flag; mount(2) with MS_REMOUNT would reset the others. */
-static int make_superblock_writable(const StageSpec *spec, int tree, Failure *f) {
-        _cleanup_close_ int fs = fspick(tree, "", FSPICK_EMPTY_PATH | FSPICK_CLOEXEC);
-
-        if (fs >= 0 && fsconfig(fs, FSCONFIG_SET_FLAG, "rw", NULL, 0) >= 0 &&
-            fsconfig(fs, FSCONFIG_CMD_RECONFIGURE, NULL, NULL, 0) >= 0)
-                return 0;
-        if (errno == ENOMEM)
-                return -ENOMEM;
-        return failure_set(f, FAILURE_MOUNT_FAILED,
-                           "%s is mounted read-only and can't be made writable (%s): unmount it everywhere first.",
-                           spec->source->name, strerrorname_np(errno));
 }
 
 /* Mounts the superblock again: such a mount can be idmapped even if the shared mount is. Returns 1; 0 if that

@@ -22,8 +22,9 @@
 /* Stages and verifies a mount with nosuid and nodev: by a file system context (stage-source.h), or with
  * libmount in a separate mount namespace (stage-namespace.h) that is gone when this returns. *ret_tree is the
  * detached mount; closing it undoes everything. *ret is the mount as the kernel shows it, without
- * root_context. The caller has one thread, CAP_SYS_ADMIN and CAP_SYS_CHROOT (setns(2)). Returns 0; a negative
- * errno, after which the process may be in the wrong namespace and must end; MOUNT_FAILED; BUSY;
+ * root_context. A superblock that is read-only because holders read is made writable, and stays so, unless
+ * spec is read-only. The caller has one thread, CAP_SYS_ADMIN and CAP_SYS_CHROOT (setns(2)). Returns 0; a
+ * negative errno, after which the process may be in the wrong namespace and must end; MOUNT_FAILED; BUSY;
  * CONTEXT_CONFLICT, naming the other mount; CONTEXT_DROPPED if the mount does not have the requested
  * context. */
 int stage_mount(const StageSpec *spec, int *ret_tree, MountOutcome *ret, Failure *f) _warn_unused_;

@@ -192,6 +192,44 @@ static void test_reader(Disk *d) {
         expect_skip(d);
 }
 
+/* The mount of a reader shows another group, so a writer can't share it. The superblock is made writable. */
+static void test_mapped_reader(Disk *d) {
+        const gid_t groups[] = { 1000, 3000, GID_NONE };
+        g_autofree char *second = make_target("elsewhere-second"), *file = path_printf("%s/dir-0/file-0", d->target);
+        Arguments a;
+
+        for (size_t i = 0; i < G_N_ELEMENTS(groups); i++) {
+                a = of_disk(d);
+                a.read_only = true;
+                a.files = wanted_group(2000);
+                a.files.ownership = OWNERSHIP_MAP;
+                g_auto(Answer) reader = expect_ok(call_mount(worker, &a));
+                g_assert_true(reader.outcome.idmapped);
+
+                a = of_disk(d);
+                a.target = second;
+                a.files = groups[i] == GID_NONE ? FILES_WANTED_INIT : wanted_group(groups[i]);
+                a.history.alive = true;
+                g_auto(Answer) writer = expect_ok(call_mount(worker, &a));
+                g_assert_false(writer.outcome.superblock_read_only);
+                g_assert_false(writer.walked);
+                g_assert_cmpint(writer.outcome.idmapped, ==, groups[i] == 3000);
+                must(access(second, W_OK));
+                g_assert_cmpint(open(file, O_RDWR), <, 0);
+                g_assert_cmpint(errno, ==, EROFS);
+                must(umount2(second, 0));
+                unmount_disk(d, &reader);
+        }
+        /* Somebody else may rely on a file system that is read-only. btrfs itself makes it writable. */
+        if (g_str_equal(d->fs_type, "btrfs"))
+                return;
+        mount_by_hand(d, MS_RDONLY);
+        a = of_disk(d);
+        a.target = second;
+        assert_fails(call_mount(worker, &a), "MountFailed", "is mounted read-only at", d->hand);
+        unmount_by_hand(d);
+}
+
 /* Another node with selvol has no fingerprint but the one in the mark. */
 static void test_other_node(Disk *d) {
         d->kept = (Fingerprint){ 0 };
@@ -446,6 +484,7 @@ void add_tests(void) {
         add("clean", test_clean, true);
         add("read-only", test_read_only, true);
         add("reader", test_reader, true);
+        add("mapped-reader", test_mapped_reader, true);
         add("other-node", test_other_node, true);
         add("power-cut", test_power_cut, true);
         add("failed", test_failed, true);
