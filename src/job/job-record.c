@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <utlist.h>
+
 #include "basic/time-util.h"
 #include "job/job-log.h"
 #include "job/job-record.h"
@@ -252,6 +254,7 @@ void job_record_mark(Job *job, Mark *mark) {
         tainted = v->mark.tainted;
         mark_done(&v->mark);
         v->mark = TAKE_STRUCT(*mark);
+        v->mark.tainted = v->mark.tainted || (tainted && v->mounted_elsewhere);
         /* Logs only changes that this job made: a mark that was tainted elsewhere, or is gone, tells nothing
          * about this job. */
         if (v->mark.tainted)
@@ -262,6 +265,17 @@ void job_record_mark(Job *job, Mark *mark) {
         if (v->mark.tainted != tainted && news)
                 job_log_taint(v);
         commit_volume(job->jobs->state, v);
+}
+
+void job_begin_walk(Job *job) {
+        Volume *v = job_volume(job);
+        const Holder *h;
+
+        if (!v)
+                return;
+        v->mounted_elsewhere = false;
+        LL_FOREACH (v->holders, h)
+                v->mounted_elsewhere = v->mounted_elsewhere || h->beside;
 }
 
 void job_drop_intent(Job *job) {
@@ -342,7 +356,7 @@ FilesWanted job_files_wanted(const Job *job) {
         };
 }
 
-static MarkHistory find_mark_history(const Job *job) {
+MarkHistory job_mark_history(const Job *job) {
         const State *s = job->jobs->state;
         const Others others = {
                 .volumes = &s->volumes,
@@ -372,7 +386,7 @@ int job_fill_answer(const Job *job, PlanAnswer *ret) {
 
         a.read_only = p->read_only;
         a.share_id = job->share_id;
-        a.history = find_mark_history(job);
+        a.history = job_mark_history(job);
         /* Other programs that can write may change files, whatever this job does to them. */
         a.change = a.history.beside ? mark_change_max(p->change, MARK_RESET_ALL) : p->change;
         a.entries_per_sec = job->request.walk.entries_per_sec;

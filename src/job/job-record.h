@@ -27,6 +27,8 @@ int job_record_ready(Job *job, const ReadyQuestion *question) _warn_unused_;
 /* Records the outcome: the holder has the volume mounted. Returns 0; -EBADMSG if the holder is gone;
  * -ENOMEM. */
 int job_record_outcome(Job *job) _warn_unused_;
+/* The mark claims nothing any more that others may have made wrong, unless they still may write. */
+void job_begin_walk(Job *job);
 /* Copies the mark that the worker reports into the record. Releases *mark. */
 void job_record_mark(Job *job, Mark *mark);
 /* Takes the intent back. Also removes the volume's record if only this job needed it and no walk has
@@ -42,6 +44,8 @@ int job_keep_share(Job *job) _warn_unused_;
 
 /* Fills the answer from job->plan. Returns 0 or -ENOMEM. */
 int job_fill_answer(const Job *job, PlanAnswer *ret) _warn_unused_;
+/* The job's knowledge of present and earlier mounts of the volume. */
+MarkHistory job_mark_history(const Job *job);
 /* The label and the group that files get by the plan. The context points into job->plan. */
 FilesWanted job_files_wanted(const Job *job);
 

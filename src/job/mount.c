@@ -64,14 +64,17 @@ static int decide_mount(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
 }
 
 /* Predicts the decision from the record's copy of the mark. Assumes that the root agrees with the mark, and
- * that no other program used the volume: selvol sees both only when the volume is mounted. */
+ * that no other program used the volume unseen: selvol finds both only when the volume is mounted. */
 static void predict_files(Job *job) {
         const FilesWanted wanted = job_files_wanted(job);
+        const MarkHistory history = job_mark_history(job);
         const Mark unknown = { .found = MARK_ABSENT };
         const Volume *v = job->plan.renewed ? NULL : job_volume(job);
         const FilesSeen seen = {
                 .mark = v ? &v->mark : &unknown,
-                .trust = MARK_TRUSTED,
+                .trust = !history.elsewhere ? MARK_TRUSTED
+                         : history.trusted  ? MARK_TRUSTED_BY_SETTING
+                                            : MARK_STALE,
                 .root_context = v ? v->mark.context : NULL,
                 .root_gid = v ? v->mark.gid : 0,
                 .root_mode = S_IFDIR | S_ISGID | 0777,

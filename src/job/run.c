@@ -271,6 +271,7 @@ static int on_walk(sd_bus_message *m, void *userdata, sd_bus_error *error) {
                 return disbelieve_child(job, r);
         job->walk_asked = true;
         job->result.files = n.files;
+        job_begin_walk(job);
         job_record_mark(job, &n.mark);
         log_debug("%s: job %llu: Walk is asked.", job->request.volume, (unsigned long long) job->id);
         job->question = sd_bus_message_ref(m);

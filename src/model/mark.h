@@ -116,6 +116,7 @@ typedef struct MarkHistory {
         /* selvol has had the volume mounted, or adopted, since the mark was found right */
         bool alive;
         bool beside;       /* a foreign mount of the file system is writable now */
+        bool elsewhere;    /* Volume.mounted_elsewhere */
         bool trusted;      /* TrustedMark= */
         Identity identity; /* of the recorded file system, which alive and kept speak of */
         Fingerprint kept;  /* the file system's fingerprint after its last unmount */

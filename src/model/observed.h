@@ -31,7 +31,9 @@ typedef struct MountFact {
         /* Only for the watch: covered_by describes the mount on top of this one, also_at is the first place
          * outside of the target roots where the same files are mounted. NULL or "": none. */
         char *covered_by, *also_at;
-        char *volume; /* only for the watch: the volume in the worker's note; NULL or "": no note */
+        char *volume;      /* only for the watch: the volume in the worker's note; NULL or "": no note */
+        bool beside;       /* only for the watch: of a noted mount, others may write to its file system */
+        bool note_adopted; /* MountNote.adopted; not sent to selvold */
         uint64_t mount_id;
         uint64_t note_id; /* MountNote.unique_id; 0: no note; not sent to selvold */
         /* The first mount of those that the kernel keeps alike (mount/overlap.h); 0: there is no other. Not

@@ -63,7 +63,8 @@ typedef struct Holder {
         /* covered_by describes the mount on top of the holder's, also_at is another place where the same
          * files are mounted; NULL: none. Not in the store: selvold looks again at each start. */
         char *covered_by, *also_at;
-        char *spec; /* the request in one string, to recognize a repeated request */
+        bool beside; /* MountFact.beside; likewise */
+        char *spec;  /* the request in one string, to recognize a repeated request */
 } Holder;
 
 typedef struct Volume {
@@ -91,6 +92,9 @@ typedef struct Volume {
         /* FINGERPRINT_MOUNTED, or the file system's fingerprint after the last unmount if the mark was right.
          * Unknown: selvol does not trust the mark, or the mark has the fingerprint. */
         Fingerprint fingerprint;
+        /* The watch saw that others could write, through a foreign mount or one that they made writable, and
+         * no walk has begun since: selvol does not trust the mark. */
+        bool mounted_elsewhere;
         Mark mark;                   /* a copy from the worker's last message (mark.h) */
         uint64_t last_verified_usec; /* 0: never */
         uint64_t inodes_used;        /* at the last mount; 0: unknown */

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <libmount.h>
+
 #include "basic/path-util.h"
 #include "model/settings.h"
 #include "mount/overlap.h"
@@ -239,5 +241,74 @@ int elsewhere_find(const MountTable *table, char *const *roots, const Mount ***r
                 if (roots_contain(roots, table->mounts[i].target))
                         elsewhere[i] = find_part_outside(outside, n, &table->mounts[i]);
         *ret = TAKE_PTR(elsewhere);
+        return 0;
+}
+
+/* --- others that may write --- */
+
+static bool was_noted(const MountFact *before, size_t n, const Mount *m) {
+        for (size_t i = 0; i < n; i++)
+                if (before[i].mount_id == m->id && before[i].note_id != 0 && streq(before[i].target, m->target))
+                        return true;
+        return false;
+}
+
+/* Whether kubelet or a driver has made a mount beneath the roots. */
+static bool is_of_noted(const MountTable *table, const MountFact *facts, size_t n, const Mount *m) {
+        for (size_t i = 0; i < n; i++) {
+                const Mount *noted = mountinfo_find(table, facts[i].mount_id);
+
+                if (facts[i].note_id != 0 && noted && noted->device == m->device &&
+                    (facts[i].note_adopted || path_is_beneath(m->root, noted->root)))
+                        return true;
+        }
+        return false;
+}
+
+static bool is_read_only(const Mount *m) {
+        return mnt_optstr_get_option(m->options, "ro", NULL, NULL) == 0 ||
+               mnt_optstr_get_option(m->fs_options, "ro", NULL, NULL) == 0;
+}
+
+static int compare_numbers(const void *a, const void *b) {
+        const dev_t *x = a, *y = b;
+
+        return (*x > *y) - (*x < *y);
+}
+
+int beside_find(const MountTable *table, char *const *roots, const MountFact *before, size_t n_before,
+                MountFact *facts, size_t n) {
+        _cleanup_free_ const Mount **peers = NULL;
+        _cleanup_free_ bool *noted = calloc(table->n, sizeof(bool)); /* the mount, or the first peer */
+        _cleanup_free_ dev_t *held = calloc(n + 1, sizeof(dev_t)), *beside = calloc(table->n, sizeof(dev_t));
+        size_t n_held = 0, n_beside = 0;
+        int r;
+
+        if (!noted || !held || !beside)
+                return -ENOMEM;
+        r = peers_find(table, &peers);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < n; i++) {
+                const Mount *m = facts[i].note_id != 0 ? mountinfo_find(table, facts[i].mount_id) : NULL;
+
+                if (!m)
+                        continue;
+                noted[(peers[m - table->mounts] ?: m) - table->mounts] = true;
+                held[n_held++] = m->device;
+        }
+        qsort(held, n_held, sizeof(dev_t), compare_numbers);
+        for (const Mount *m = table->mounts; m < table->mounts + table->n; m++)
+                if (bsearch(&m->device, held, n_held, sizeof(dev_t), compare_numbers) &&
+                    !noted[(peers[m - table->mounts] ?: m) - table->mounts] && !is_read_only(m) &&
+                    !was_noted(before, n_before, m) &&
+                    !(roots_contain(roots, m->target) && is_of_noted(table, facts, n, m)))
+                        beside[n_beside++] = m->device;
+        qsort(beside, n_beside, sizeof(dev_t), compare_numbers);
+        for (size_t i = 0; i < n; i++) {
+                const Mount *m = facts[i].note_id != 0 ? mountinfo_find(table, facts[i].mount_id) : NULL;
+
+                facts[i].beside = m && bsearch(&m->device, beside, n_beside, sizeof(dev_t), compare_numbers);
+        }
         return 0;
 }

@@ -60,6 +60,7 @@ MarkHistory plan_mark_history(const MarkHistoryInput *in) {
         if (own) {
                 w.identity = own->identity;
                 w.kept = own->fingerprint;
+                w.elsewhere = own->mounted_elsewhere;
         }
         return w;
 }
@@ -76,7 +77,7 @@ static bool ext_is_ours(const MarkEvidence *e) {
 static bool is_ours(const MarkEvidence *e) {
         const MarkHistory *w = &e->history;
 
-        if (w->beside || e->hidden)
+        if (w->beside || w->elsewhere || e->hidden)
                 return false;
         if (fingerprint_is_known(&e->mark->fingerprint))
                 return ext_is_ours(e);

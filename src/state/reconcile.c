@@ -69,6 +69,37 @@ void holder_lose(State *s, Volume *v, Holder *h, const char *moved_to) {
         holder_drop(s, v, h);
 }
 
+/* Files may have changed, and with a context got no label on disk. A commit makes that durable. */
+static void doubt_volume(State *s, Volume *v, const Holder *h, const MountFact *fact) {
+        bool tainted = v->mark.tainted || !isempty(fact->context);
+
+        if (v->mounted_elsewhere && v->mark.tainted == tainted)
+                return;
+        v->mounted_elsewhere = true;
+        v->fingerprint = (Fingerprint){ 0 };
+        v->mark.tainted = tainted;
+        log_holder(v, h, MESSAGE_MOUNT_CHANGED, "change",
+                   "Somebody else could write to the volume: all files are compared before they are skipped again.");
+        commit_volume(s, v);
+}
+
+void holder_notice_others(State *s, Holder *h, const MountFact *fact) {
+        Volume *v, *next;
+        Holder *other;
+
+        if (h->mount_id != fact->mount_id || !streq(strempty(h->device), fact->device))
+                return;
+        h->beside = fact->beside;
+        if (!fact->beside && !(h->state == HOLDER_MOUNTED && h->read_only && !fact->read_only))
+                return;
+        HASH_ITER (hh, s->volumes.table, v, next)
+                LL_FOREACH (v->holders, other)
+                        if (streq(strempty(other->device), fact->device)) {
+                                doubt_volume(s, v, other, fact);
+                                break;
+                        }
+}
+
 static void report_change(State *s, Volume *v, Holder *h, const char *text) {
         log_holder(v, h, MESSAGE_MOUNT_CHANGED, "change", strempty(text));
         event_emit(s, mount_changed, v, h, strempty(text));
@@ -214,6 +245,8 @@ bool target_is_claimed(const State *s, const char *target) {
 static void reconcile_unclaimed(State *s, Volume *v, Holder *h, const MountFact *fact) {
         if (!fact && h->state == HOLDER_MOUNTED && !roots_contain(s->settings.target_roots, h->target))
                 return;
+        if (fact)
+                holder_notice_others(s, h, fact);
         if (!target_is_claimed(s, h->target))
                 reconcile_holder(s, v, h, fact);
         else if (judge_holder(v, h, fact) == LOST)

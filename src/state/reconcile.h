@@ -12,6 +12,11 @@ int reconcile(State *s, const MountFact *facts, size_t n_facts) _warn_unused_;
 /* Like reconcile(), for one holder and the mount with its id (NULL: none). May free the holder. */
 void reconcile_holder(State *s, Volume *v, Holder *h, const MountFact *fact);
 
+/* Records, also while a job works at the target, that others could write to the holder's file system: through
+ * a mount of theirs, or because they made the holder's mount writable. All volumes on it lose their
+ * fingerprints, and their marks are not trusted until a walk; with a context they are tainted. */
+void holder_notice_others(State *s, Holder *h, const MountFact *fact);
+
 /* Releases all holders after a reboot; labels and taints stay. */
 void reconcile_reboot(State *s);
 

@@ -61,6 +61,8 @@ static void compare_holder(State *s, Volume *v, Holder *h, const MountFact *fact
         for (size_t i = 0; i < w->n_asked; i++)
                 if (w->asked[i] == h->mount_id)
                         return;
+        if (fact)
+                holder_notice_others(s, h, fact);
         if (target_is_claimed(s, h->target))
                 s->recheck_needed = true;
         else

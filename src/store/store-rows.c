@@ -26,6 +26,7 @@ static const ColumnMember volume_members[] = {
         { VOLUME_LAST_VERIFIED, U64, offsetof(Volume, last_verified_usec) },
         { VOLUME_INODES_USED, U64, offsetof(Volume, inodes_used) },
         { VOLUME_MOUNTED_THIS_BOOT, FLAG, offsetof(Volume, mounted_this_boot) },
+        { VOLUME_MOUNTED_ELSEWHERE, FLAG, offsetof(Volume, mounted_elsewhere) },
 };
 
 static const ColumnMember holder_members[] = {

@@ -38,7 +38,8 @@
         X(VOLUME_FINGERPRINT, "fingerprint", "TEXT NOT NULL")                \
         X(VOLUME_MOUNT_TYPE, "mount_type", "TEXT NOT NULL")                  \
         X(VOLUME_IDENTITY, "identity", "TEXT NOT NULL")                      \
-        X(VOLUME_LINK, "link", "TEXT NOT NULL")
+        X(VOLUME_LINK, "link", "TEXT NOT NULL")                              \
+        X(VOLUME_MOUNTED_ELSEWHERE, "mounted_elsewhere", "INTEGER NOT NULL")
 
 #define HOLDER_COLUMNS(X)                                              \
         X(HOLDER_NAME, "name", "TEXT NOT NULL")                        \

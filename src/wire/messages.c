@@ -27,6 +27,7 @@ static const MessageField mount_fact_fields[] = {
         FIELD_TEXT(MountFact, fs_type),    FIELD_TEXT(MountFact, device),     FIELD_TEXT(MountFact, root),
         FIELD_CONTEXT(MountFact, context), FIELD_LINE(MountFact, covered_by), FIELD_LINE(MountFact, also_at),
         FIELD_VOLUME(MountFact, volume),   FIELD_BOOL(MountFact, seclabel),   FIELD_BOOL(MountFact, read_only),
+        FIELD_BOOL(MountFact, beside),
 };
 DEFINE_MESSAGE(MountFact, mount_fact, MOUNT_FACT_TYPE);
 
@@ -278,6 +279,7 @@ static const MessageField plan_answer_fields[] = {
         FIELD_U64(PlanAnswer, entries_per_sec),
         FIELD_BOOL(PlanAnswer, history.alive),
         FIELD_BOOL(PlanAnswer, history.beside),
+        FIELD_BOOL(PlanAnswer, history.elsewhere),
         FIELD_BOOL(PlanAnswer, history.trusted),
         FIELD_IDENTITY(PlanAnswer, history.identity),
         FIELD_FINGERPRINT(PlanAnswer, history.kept),

@@ -13,7 +13,7 @@
 #define NODE_TYPE "(bbbs)"
 DECLARE_MESSAGE_OF_MODEL(Node, node);
 
-#define MOUNT_FACT_TYPE "(tsssssssssbb)"
+#define MOUNT_FACT_TYPE "(tsssssssssbbb)"
 DECLARE_MESSAGE_OF_MODEL(MountFact, mount_fact);
 
 #define MOUNT_OUTCOME_TYPE "(" MOUNT_FACT_TYPE "suubtsb)"
@@ -224,7 +224,7 @@ typedef struct PlanAnswer {
 
 #define PLAN_ANSWER_INIT ((PlanAnswer){ .seclabel = -1, .files = FILES_WANTED_INIT })
 
-#define PLAN_ANSWER_TYPE "(sisasbsts" FILES_WANTED_TYPE "a" RELIANCE_TYPE "tbbbss)"
+#define PLAN_ANSWER_TYPE "(sisasbsts" FILES_WANTED_TYPE "a" RELIANCE_TYPE "tbbbbss)"
 DECLARE_MESSAGE(PlanAnswer, plan_answer);
 
 typedef struct ReadyQuestion {

@@ -8,6 +8,7 @@
 #include "label/selinux.h"
 #include "mount/mount-note.h"
 #include "mount/mount-table.h"
+#include "mount/overlap.h"
 #include "worker/operations.h"
 
 /* A look reads the whole mount table, so a burst of changes gets one look. */
@@ -60,6 +61,7 @@ static int recognize_mount(MountFact *fact) {
         if (r <= 0)
                 return r;
         fact->note_id = note.unique_id;
+        fact->note_adopted = note.adopted;
         return free_and_strdup(&fact->volume, note.volume);
 }
 
@@ -77,6 +79,8 @@ static int look_at_mounts(const Watch *w, MountFact **ret, size_t *ret_n) {
                 return r;
         for (size_t i = 0; r >= 0 && i < n; i++)
                 r = recognize_mount(&mounts[i]);
+        if (r >= 0)
+                r = beside_find(table, w->child->settings->target_roots, w->mounts, w->n_mounts, mounts, n);
         if (r < 0) {
                 mount_facts_free(mounts, n);
                 return r;
@@ -96,7 +100,8 @@ static bool is_same_fact(const MountFact *a, const MountFact *b) {
 
 static bool is_unchanged(const MountFact *a, const MountFact *b) {
         return is_same_fact(a, b) && streq(a->context, b->context) && a->seclabel == b->seclabel &&
-               a->read_only == b->read_only && streq(strempty(a->covered_by), strempty(b->covered_by)) &&
+               a->read_only == b->read_only && a->beside == b->beside &&
+               streq(strempty(a->covered_by), strempty(b->covered_by)) &&
                streq(strempty(a->also_at), strempty(b->also_at));
 }
 

@@ -218,10 +218,11 @@ static void judge_mark(const MarkEvidence *e, OperationResult *result) {
         proof->trust = files_judge_mark(e);
         proof->fingerprint = fingerprint_is_kept_in_mark(&e->now) ? e->now : (Fingerprint){ 0 };
         log_debug(
-                "The mark is %s: it is of '%s', the root of '%s'; it has '%s', kept is '%s', before '%s', now '%s'%s%s%s.",
+                "The mark is %s: it is of '%s', the root of '%s'; it has '%s', kept is '%s', before '%s', now '%s'%s%s%s%s.",
                 words[proof->trust], result->mark.identity.text, e->identity.text, result->mark.fingerprint.text,
                 e->history.kept.text, e->before.text, e->now.text, e->history.alive ? ", alive" : "",
-                e->history.beside ? ", others beside" : "", e->fresh ? ", fresh" : "");
+                e->history.beside ? ", others beside" : "", e->history.elsewhere ? ", others before" : "",
+                e->fresh ? ", fresh" : "");
 }
 
 void judge_staged(const Source *source, const PlanQuestion *question, const PlanAnswer *answer,

@@ -115,8 +115,10 @@ Observed read_table(void) {
                         if (streq(table.mounts[i].target, table.mounts[k].target))
                                 table.mounts[i].covered_by = table.mounts[k].source;
                         else if (streq(table.mounts[i].source, table.mounts[k].source) &&
-                                 startswith(table.mounts[k].target, "/mnt"))
+                                 startswith(table.mounts[k].target, "/mnt")) {
                                 table.mounts[i].also_at = table.mounts[k].target;
+                                table.mounts[i].beside = !table.mounts[k].read_only;
+                        }
         return table;
 }
 
@@ -284,7 +286,7 @@ const char *type_of(const char *source) {
 bool is_listed(const MountFact *m, const Observed *table) {
         for (size_t i = 0; i < table->n_mounts; i++)
                 if (table->mounts[i].mount_id == m->mount_id && streq(table->mounts[i].target, m->target))
-                        return table->mounts[i].read_only == m->read_only &&
+                        return table->mounts[i].read_only == m->read_only && table->mounts[i].beside == m->beside &&
                                streq(strempty(table->mounts[i].covered_by), strempty(m->covered_by)) &&
                                streq(strempty(table->mounts[i].also_at), strempty(m->also_at));
         return false;

@@ -436,7 +436,7 @@ static MarkTrust judge(const Operation *o) {
                 .history = o->answer.history,
         };
 
-        return fingerprint_is_known(&now) ? files_judge_mark(&e) : MARK_TRUSTED;
+        return fingerprint_is_known(&now) || e.history.elsewhere ? files_judge_mark(&e) : MARK_TRUSTED;
 }
 
 static int change_files(Operation *o, Failure *f) {

@@ -383,6 +383,17 @@ static void test_beside(Disk *d) {
         expect_walk_for(d, "unknown", 0);
 }
 
+/* The watch saw another program, whose mount is gone. The worker does not trust the mark until a walk. */
+static void test_seen(Disk *d) {
+        Arguments a = of_disk(d);
+
+        a.history.elsewhere = true;
+        g_auto(Answer) mounted = call_mount(worker, &a);
+        assert_walked(&mounted, "mounted-elsewhere", 0);
+        unmount_disk(d, &mounted);
+        expect_skip(d);
+}
+
 /* The administrator has configured that the worker trusts the mark without a fingerprint. */
 static void test_trusted(Disk *d) {
         Arguments a = of_disk(d);
@@ -495,6 +506,7 @@ void add_tests(void) {
         add("not-laundered", test_not_laundered, true);
         add("copied", test_copied, true);
         add("beside", test_beside, true);
+        add("seen", test_seen, true);
         add("trusted", test_trusted, true);
         add("adopt", test_adopt, true);
         add("adopt-used", test_adopt_used, false);

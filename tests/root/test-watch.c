@@ -171,6 +171,43 @@ static void test_also_at(void) {
         must(umount2(target, 0));
 }
 
+/* The fact of a noted mount says whether others have the file system mounted for writing, too. */
+static void test_beside(gconstpointer fs_type) {
+        g_autoptr(Worker) w = worker_start(NULL, NULL);
+        g_autofree char *target = make_target("beside"), *outside = path_printf(TEST_DIR "/beside"),
+                        *inside = make_target("beside-inside"), *image = make_image("beside", fs_type),
+                        *part = path_printf("%s/part", target);
+        g_autoptr(sd_bus) bus = worker_dial(w);
+        const struct {
+                const char *what, *target;
+                unsigned long flags;
+                bool beside, told; /* the fact of the mount changes */
+        } rows[] = {
+                { target, outside, MS_BIND, true, true },
+                { target, inside, MS_BIND, true, true },
+                { part, inside, MS_BIND, false, false },
+                { part, outside, MS_BIND, true, true },
+        };
+
+        must(g_mkdir_with_parents(outside, 0755));
+        begin_watch(bus, 0);
+        assert_ok(mount_with(w, image, fs_type, target));
+        must(mkdir(part, 0755));
+        g_auto(MountChanges) own = expect_change(bus, 1, 0);
+        g_assert_false(own.came[0].beside);
+        for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+                must(mount(rows[i].what, rows[i].target, NULL, rows[i].flags, NULL));
+                g_auto(MountChanges) c = expect_change(bus, rows[i].told + (rows[i].target == inside), 0);
+                for (size_t k = 0; k < c.n_came; k++)
+                        g_assert_true(c.came[k].beside == (rows[i].beside && g_str_equal(c.came[k].target, target)));
+                must(umount2(rows[i].target, 0));
+                g_auto(MountChanges) gone = expect_change(bus, rows[i].told, rows[i].target == inside);
+                for (size_t k = 0; k < gone.n_came; k++)
+                        g_assert_false(gone.came[k].beside);
+        }
+        must(umount2(target, 0));
+}
+
 /* The roots are on a shared mount that is bound to another place, so the kernel shows each mount twice. */
 static void test_bound_root(void) {
         g_autoptr(Worker) w = worker_start(NULL, NULL);
@@ -524,6 +561,7 @@ void add_tests(void) {
         g_test_add_func("/watch", test_watch);
         g_test_add_func("/watch/covered", test_covered);
         g_test_add_func("/watch/also-at", test_also_at);
+        add_words("/watch/beside", test_beside, "ext4", "xfs", "btrfs", NULL);
         g_test_add_func("/watch/bound-root", test_bound_root);
         g_test_add_func("/watch/expect", test_expect);
         g_test_add_func("/watch/expect-elsewhere", test_expect_elsewhere);

@@ -46,7 +46,7 @@ Volume *sample(const char *id, const char *target) {
         g_assert_cmpint(strv_extend(&v->mount_options, "noatime"), ==, 0);
         g_assert_cmpint(strv_extend(&v->mount_options, "subvol=/a/b"), ==, 0);
         v->mounted_here = true;
-        v->mounted_this_boot = true;
+        v->mounted_this_boot = v->mounted_elsewhere = true;
         v->access_mode = ACCESS_READ_WRITE_ONCE_POD;
         v->strategy = STRATEGY_CONTEXT_MOUNT;
         v->mark = (Mark){ .label_state = FILES_COMPLETE,

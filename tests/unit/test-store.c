@@ -27,6 +27,7 @@ static void assert_sample(Fixture *f, const char *driver) {
         g_assert_cmpstr(v->mount_options[1], ==, "subvol=/a/b");
         g_assert_true(v->mounted_here);
         g_assert_true(v->mounted_this_boot);
+        g_assert_true(v->mounted_elsewhere);
         g_assert_cmpint(v->access_mode, ==, ACCESS_READ_WRITE_ONCE_POD);
         g_assert_cmpint(v->strategy, ==, STRATEGY_CONTEXT_MOUNT);
         g_assert_cmpint(v->mark.label_state, ==, FILES_COMPLETE);
@@ -371,7 +372,7 @@ void add_tests(void) {
                 { "volume-id",
                   "INSERT INTO volume SELECT 'a/../b',source,fs_type,driver,volume_type,access_mode,strategy,"
                   "context,label_state,tainted,last_verified_usec,inodes_used,label_context,ownership_state,gid,"
-                  "mount_options,mounted_here,mounted_this_boot,fingerprint,mount_type,identity,link FROM volume",
+                  "mount_options,mounted_here,mounted_this_boot,fingerprint,mount_type,identity,link,mounted_elsewhere FROM volume",
                   "a/../b@ " },
                 { "strategy", "UPDATE volume SET strategy='trust-me'", A_VOLUME },
                 { "label-state", "UPDATE volume SET label_state='Complete'", A_VOLUME },
