@@ -371,6 +371,15 @@ static int manager_get_text(sd_bus *bus, const char *path, const char *interface
                                      streq(property, "Version") ? SELVOL_VERSION : state_selinux_mode(api->state));
 }
 
+static int manager_get_configuration(sd_bus *bus, const char *path, const char *interface, const char *property,
+                                     sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        const State *s = ((const Api *) userdata)->state;
+        const uint64_t digest = streq(property, "Configuration") ? s->settings.digest : s->worker_settings;
+        _cleanup_free_ char *text = digest == 0 ? strdup("") : strdup_printf("%016" PRIx64, digest);
+
+        return text ? sd_bus_message_append(reply, "s", text) : -ENOMEM;
+}
+
 static int get_unrecorded_mounts(sd_bus *bus, const char *path, const char *interface, const char *property,
                                  sd_bus_message *reply, void *userdata, sd_bus_error *error) {
         const Api *api = userdata;
@@ -419,6 +428,8 @@ static const sd_bus_vtable manager_vtable[] = {
                                 SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_PROPERTY("Version", "s", manager_get_text, 0, SD_BUS_VTABLE_PROPERTY_CONST),
         SD_BUS_PROPERTY("SELinuxMode", "s", manager_get_text, 0, 0),
+        SD_BUS_PROPERTY("Configuration", "s", manager_get_configuration, 0, 0),
+        SD_BUS_PROPERTY("WorkerConfiguration", "s", manager_get_configuration, 0, 0),
         SD_BUS_PROPERTY("UnrecordedMounts", "a(ss)", get_unrecorded_mounts, 0, 0),
         SD_BUS_SIGNAL_WITH_ARGS("ContextConflict",
                                 SD_BUS_ARGS("s", volume, "s", wanted, "s", held, "aa{sv}", holders), 0),

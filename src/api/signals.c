@@ -5,6 +5,7 @@
 #include "job/job.h"
 #include "basic/log.h"
 #include "basic/time-util.h"
+#include "state/watch.h"
 #include "wire/message-ids.h"
 
 enum { CHANGED_INTERVAL_USEC = 250000 };
@@ -182,9 +183,10 @@ void signals_notify_status(const Api *api) {
                 holders += volume_count_holders(v);
         for (job = api->jobs->list; job; job = job->next)
                 jobs += !job_has_ended(job);
-        (void) sd_notifyf(0, "STATUS=%zu volume%s, %zu holder%s, %zu job%s; SELinux is %s.%s%s%s%s", volumes,
+        (void) sd_notifyf(0, "STATUS=%zu volume%s, %zu holder%s, %zu job%s; SELinux is %s.%s%s%s%s%s", volumes,
                           volumes == 1 ? "" : "s", holders, holders == 1 ? "" : "s", jobs, jobs == 1 ? "" : "s",
                           s->node_known ? state_selinux_mode(s) : "not known yet",
+                          state_worker_differs(s) ? " " CONFIG_DIFFERS_TEXT : "",
                           s->settings_mistake ? " An earlier configuration is in force. " : "",
                           strempty(s->settings_mistake), s->textfile_failure ? " " : "",
                           strempty(s->textfile_failure));

@@ -240,6 +240,51 @@ int config_get(const Config *config, const char *section, const char *key, char 
         return 0;
 }
 
+/* FNV-1a, with the byte that ends the string. */
+static uint64_t digest_add(uint64_t digest, const char *s) {
+        do
+                digest = (digest ^ (uint8_t) *s) * UINT64_C(0x100000001b3);
+        while (*s++);
+        return digest;
+}
+
+static int digest_section(const Config *config, const char *section, uint64_t *digest) {
+        _cleanup_strv_ char **keys = NULL;
+        int r;
+
+        *digest = digest_add(*digest, section);
+        r = config_keys(config, section, &keys);
+        STRV_FOREACH (key, keys) {
+                _cleanup_free_ char *value = NULL;
+
+                r = config_get(config, section, *key, &value);
+                if (r < 0)
+                        return r;
+                *digest = digest_add(digest_add(*digest, *key), value);
+        }
+        return r;
+}
+
+int config_digest(const Config *config, uint64_t *ret) {
+        _cleanup_strv_ char **sections = NULL;
+        uint64_t digest = UINT64_C(0xcbf29ce484222325);
+        int r;
+
+        assert(config);
+        assert(ret);
+
+        r = config_sections(config, &sections);
+        STRV_FOREACH (section, sections) {
+                r = digest_section(config, *section, &digest);
+                if (r < 0)
+                        return r;
+        }
+        if (r < 0)
+                return r;
+        *ret = digest;
+        return 0;
+}
+
 /* Finds the line of a key in a file; key NULL: of any key in the section. Returns 0 or -ENOENT. */
 static int locate_in_file(econf_file *file, const char *section, const char *key, uint64_t *ret_line) {
         econf_ext_value *value = NULL;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <stdint.h>
+
 #include "basic/cleanup.h"
 
 /* A configuration of [Section] and Key=Value lines, merged from /etc/PROJECT/PROJECT.conf (or else
@@ -20,6 +22,9 @@ int config_sections(const Config *config, char ***ret);
 int config_keys(const Config *config, const char *section, char ***ret);
 /* The value of a key, owned by the caller. Returns 0, -ENOENT if there is none, or another negative errno. */
 int config_get(const Config *config, const char *section, const char *key, char **ret);
+/* A digest of all keys and values, whatever the files, comments and blanks around them. Returns 0 or a
+ * negative errno. */
+int config_digest(const Config *config, uint64_t *ret);
 /* "FILE:LINE" of the key whose value is in effect; key NULL: of some key in the section. Returns 0, -ENOENT
  * or -ENOMEM. */
 int config_locate(const Config *config, const char *section, const char *key, char **ret);

@@ -46,14 +46,24 @@ static int read_newest(sd_bus *bus, NodeFacts *n) {
         return 0;
 }
 
+/* A selvold of an earlier version has no such properties. */
+static void read_configurations(sd_bus *bus, NodeFacts *n) {
+        (void) sd_bus_get_property_string(bus, BUS_NAME, MANAGER_PATH, MANAGER_INTERFACE, "Configuration", NULL,
+                                          &n->in_force);
+        (void) sd_bus_get_property_string(bus, BUS_NAME, MANAGER_PATH, MANAGER_INTERFACE, "WorkerConfiguration", NULL,
+                                          &n->in_worker);
+}
+
 static int read_service(sd_bus *bus, NodeFacts *n) {
         _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
         int r;
 
         r = sd_bus_get_property_string(bus, BUS_NAME, MANAGER_PATH, MANAGER_INTERFACE, "Version", &error,
                                        &n->version);
-        if (r >= 0)
+        if (r >= 0) {
+                read_configurations(bus, n);
                 return read_newest(bus, n);
+        }
         n->call_error = strdup(error.message ?: strerror(-r));
         n->call_error_name = strdup(strempty(error.name));
         return n->call_error && n->call_error_name ? 0 : -ENOMEM;

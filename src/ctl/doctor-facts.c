@@ -263,6 +263,8 @@ void facts_done(NodeFacts *n) {
         free(n->mistake);
         settings_done(&n->settings);
         free(n->bus_error);
+        free(n->in_force);
+        free(n->in_worker);
         free(n->version);
         free(n->call_error);
         free(n->call_error_name);

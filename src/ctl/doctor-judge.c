@@ -32,9 +32,19 @@ static _printf_(5, 6) int add_finding(json_t *findings, const char *check, const
 }
 
 static int judge_configuration(const NodeFacts *n, json_t *findings) {
+        char files[sizeof("0123456789abcdef")];
+
         if (n->mistake)
                 return add_finding(findings, "config", problem, "correct that file, then: systemctl reload selvold",
                                    "%s", n->mistake);
+        if (!isempty(n->in_force) && !isempty(n->in_worker) && !streq(n->in_force, n->in_worker))
+                return add_finding(
+                        findings, "config", problem, "systemctl reload selvold",
+                        "selvol-worker has another configuration than selvold: volumes can only be unmounted.");
+        (void) snprintf(files, sizeof(files), "%016" PRIx64, n->settings.digest);
+        if (!isempty(n->in_force) && !streq(n->in_force, files))
+                return add_finding(findings, "config", warning, "systemctl reload selvold",
+                                   "The files have been changed since selvold read them.");
         return add_finding(findings, "config", ok, NULL, "The configuration has no error.");
 }
 

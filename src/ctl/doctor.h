@@ -42,10 +42,11 @@ typedef struct NodeFacts {
         Truth types;  /* whether the policy has any type of LabelTypes= */
         Truth module; /* whether the policy has selvol's own types */
 
-        Truth bus_name;  /* whether the bus knows a service for the name */
-        bool running;    /* selvold owns the name */
-        char *bus_error; /* NULL: the bus can be reached */
-        char *version;   /* of selvold; NULL: no reply, for these reasons: */
+        Truth bus_name;             /* whether the bus knows a service for the name */
+        bool running;               /* selvold owns the name */
+        char *bus_error;            /* NULL: the bus can be reached */
+        char *in_force, *in_worker; /* the configurations of selvold and selvol-worker; NULL or "": unknown */
+        char *version;              /* of selvold; NULL: no reply, for these reasons: */
         char *call_error, *call_error_name;
         char *service_file_state, *service_state, *socket_state; /* as systemctl shows them; NULL: unknown */
         bool worker_socket;

@@ -100,6 +100,7 @@ struct Job {
         sd_bus *worker;
         sd_bus_slot *call;
         sd_bus_message *question; /* the child's open question */
+        uint64_t settings;        /* digest of the configuration with which the child was called */
 
         Plan plan;
         char *share_target; /* target of plan.share, which may go */
@@ -144,7 +145,11 @@ static inline Volume *job_volume(const Job *job) {
 const Volume *job_find_sharer(const Job *job);
 
 static inline CallOrigin job_origin(const Job *job) {
-        return (CallOrigin){ .volume = job->request.volume, .job = job->id };
+        return (CallOrigin){
+                .volume = job->request.volume,
+                .job = job->id,
+                .settings = job->jobs->state->settings.digest,
+        };
 }
 
 static inline bool job_has_failed(const Job *job) {

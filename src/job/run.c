@@ -40,6 +40,7 @@ static int call_worker(Job *job, const char *method, int (*append)(const Job *jo
         const State *s = job->jobs->state;
         int r;
 
+        job->settings = s->settings.digest;
         r = peer_connect(s->worker_socket, s->event, &job->worker);
         if (r < 0)
                 return r;
@@ -173,6 +174,11 @@ static void send_plan_step(Job *job, PlanStep step) {
 static int decide_plan(Job *job, PlanQuestion *q, PlanAnswer *ret) {
         int r;
 
+        /* A child with an earlier configuration makes place for one with the present one. */
+        if (job->settings != job->jobs->state->settings.digest) {
+                ret->step = PLAN_WAIT;
+                return 0;
+        }
         if (operation_type(job->operation)->changes) {
                 r = queue_claim_superblock(job, job->observed.superblock);
                 if (r < 0)
@@ -395,6 +401,9 @@ static int on_child_reply(sd_bus_message *reply, void *userdata, sd_bus_error *e
                 }
                 if (job->state != JOB_STOPPING)
                         job_fail(job, peer_error_read(e, &job->failure));
+                /* The worker may have another configuration: the watch tells. */
+                if (job->failure.kind == FAILURE_WORKER_FAILED)
+                        watch_recheck(job->jobs->state);
                 /* An error that the child did not send settles nothing: settle_loss() handles the job when
                  * the connection ends. */
                 if (peer_error_is_answer(e))

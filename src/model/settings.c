@@ -373,6 +373,10 @@ int settings_parse(const Config *config, Settings *ret, Failure *f) {
                         return r;
         }
 
+        r = config_digest(config, &s.digest);
+        if (r < 0)
+                return r;
+
         *ret = TAKE_STRUCT(s);
         return 0;
 }

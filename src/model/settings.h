@@ -84,6 +84,7 @@ typedef struct Trait {
 } Trait;
 
 typedef struct Settings {
+        uint64_t digest; /* of all keys and values: equal where the configuration is equal */
         /* [Service] */
         bool gate_relabel_policy;     /* SELinuxRelabelPolicy=: allow context mounts (KEP-1710, first gate) */
         bool gate_mount;              /* SELinuxMount=: context mounts for more than ReadWriteOncePod */

@@ -25,8 +25,13 @@ int state_reload_settings(State *s, const char *usr_config, const char *etc_conf
         if (r < 0)
                 return log_error_errno(r, "Failed to read the configuration: %m");
 
+        if (settings.digest != s->settings.digest)
+                s->worker_settings = 0;
         settings_done(&s->settings);
         s->settings = settings;
+        /* The watch follows the roots that are in force now. */
+        if (s->watch && s->worker_settings == 0)
+                watch_recheck(s);
         return free_and_strdup(&s->settings_mistake, NULL);
 }
 

@@ -48,8 +48,9 @@ typedef struct Events {
 /* Everything that selvold knows. */
 typedef struct State {
         Settings settings;
-        char *settings_mistake; /* error in the files as last read, so they are not in force; NULL: none */
-        char *textfile_failure; /* error of the last write of the metrics; NULL: none */
+        char *settings_mistake;   /* error in the files as last read, so they are not in force; NULL: none */
+        uint64_t worker_settings; /* digest of the worker's configuration, when a watch began; 0: not known */
+        char *textfile_failure;   /* error of the last write of the metrics; NULL: none */
         sd_event *event;
         char *directory;
         char *worker_socket;

@@ -37,6 +37,19 @@ bool state_take_node(State *s, Node *node) {
         return changed;
 }
 
+bool state_worker_differs(const State *s) {
+        return s->worker_settings != 0 && s->worker_settings != s->settings.digest;
+}
+
+static void take_worker_settings(State *s, uint64_t digest) {
+        bool known = state_worker_differs(s);
+
+        s->worker_settings = digest;
+        if (!known && state_worker_differs(s))
+                log_fields(LOG_ERR, (LogField[]){ { "MESSAGE_ID", MESSAGE_CONFIG_DIFFERS } }, 1, "%s",
+                           CONFIG_DIFFERS_TEXT);
+}
+
 static int take_snapshot(State *s, sd_bus_message *reply) {
         _cleanup_(watched_done) Watched w = { 0 };
         int r;
@@ -44,6 +57,7 @@ static int take_snapshot(State *s, sd_bus_message *reply) {
         r = watched_read(reply, &w);
         if (r < 0)
                 return r;
+        take_worker_settings(s, w.settings);
         r = s->take_orphans(s->userdata, w.orphans, w.n_orphans);
         if (r < 0)
                 return r;
@@ -223,6 +237,8 @@ static int connect_watch(State *s, bool wait) {
         if (r < 0)
                 return r;
         r = sd_bus_message_new_method_call(worker, &call, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_WATCH);
+        if (r >= 0)
+                r = sd_bus_message_append(call, "t", s->settings.digest);
         if (r < 0)
                 return r;
         if (wait) {

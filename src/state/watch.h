@@ -33,5 +33,10 @@ void watch_recheck(State *s);
 bool watch_is_heard(const State *s);
 void watch_stop(State *s);
 
+/* Whether the worker had another configuration than selvold has now when the last watch began. */
+bool state_worker_differs(const State *s);
+#define CONFIG_DIFFERS_TEXT \
+        "selvol-worker has another configuration than selvold, and only unmounts. Run 'systemctl reload selvold'."
+
 /* Takes over the worker's report about the node. Returns whether the mode of SELinux has changed. */
 bool state_take_node(State *s, Node *node);

@@ -36,6 +36,8 @@
 #define MESSAGE_UNRECORDED "a2cfdda7c5784aa194de868c41737085"
 /* The caller is not authorized. */
 #define MESSAGE_DENIED "f56c450d604a4fbebc0ec814cb0e3fad"
+/* selvold and selvol-worker have different configurations. */
+#define MESSAGE_CONFIG_DIFFERS "202787f654834d709d4b10530244c6cb"
 /* The configuration has an error. */
 #define MESSAGE_CONFIG_INVALID "6bf03bf3ad9e4a35b78b2ba3f5317ef7"
 /* The record of a volume was dropped. */

@@ -115,6 +115,7 @@ DEFINE_MESSAGE(MountIdentity, mount_identity, MOUNT_IDENTITY_TYPE);
 static const MessageField call_origin_fields[] = {
         FIELD_TEXT(CallOrigin, volume),
         FIELD_U64(CallOrigin, job),
+        FIELD_U64(CallOrigin, settings),
 };
 DEFINE_MESSAGE(CallOrigin, call_origin, CALL_ORIGIN_TYPE);
 
@@ -198,6 +199,7 @@ static const MessageField orphan_info_fields[] = {
 DEFINE_MESSAGE(OrphanInfo, orphan_info, ORPHAN_INFO_TYPE, .is_good = orphan_info_is_good);
 
 static const MessageField watched_fields[] = {
+        FIELD_U64(Watched, settings),
         FIELD_ARRAY(Watched, orphans, n_orphans, orphan_info, SIZE_MAX),
         FIELD_STRUCT(Watched, node, node),
         FIELD_ARRAY(Watched, mounts, n_mounts, mount_fact, SIZE_MAX),

@@ -43,13 +43,15 @@ typedef struct MountIdentity {
 #define MOUNT_IDENTITY_TYPE "(ts)"
 DECLARE_MESSAGE(MountIdentity, mount_identity);
 
-/* Begins each call: volume and job, for messages and the journal entries of the child. */
+/* Begins each call: volume and job, for messages and the journal entries of the child, and the digest of
+ * selvold's configuration; 0: the peer has none to compare. */
 typedef struct CallOrigin {
         char *volume;
         uint64_t job;
+        uint64_t settings;
 } CallOrigin;
 
-#define CALL_ORIGIN_TYPE "(st)"
+#define CALL_ORIGIN_TYPE "(stt)"
 DECLARE_MESSAGE(CallOrigin, call_origin);
 
 typedef struct MountCall {
@@ -147,6 +149,7 @@ DECLARE_MESSAGE(OrphanInfo, orphan_info);
 
 /* The present state when a watch begins. */
 typedef struct Watched {
+        uint64_t settings; /* digest of the worker's configuration */
         OrphanInfo *orphans;
         size_t n_orphans;
         Node node;
@@ -154,7 +157,7 @@ typedef struct Watched {
         size_t n_mounts;
 } Watched;
 
-#define WATCHED_TYPE "(a" ORPHAN_INFO_TYPE NODE_TYPE "a" MOUNT_FACT_TYPE ")"
+#define WATCHED_TYPE "(ta" ORPHAN_INFO_TYPE NODE_TYPE "a" MOUNT_FACT_TYPE ")"
 DECLARE_MESSAGE(Watched, watched);
 
 typedef struct MountChanges {

@@ -10,8 +10,9 @@
  * has no answer, the child has published nothing. Questions have no time-out of their own.
  *
  * Errors are org.selvol1.Error.KIND (model/failure.h). The worker checks every request and every answer
- * against the configuration, which it reads itself, whatever selvold has checked before. wire/messages.h has
- * the messages. */
+ * against the configuration, which it reads itself, whatever selvold has checked before. Each call has the
+ * digest of selvold's configuration: if it differs, the worker reads the files again; if it still differs,
+ * every call but Unmount and Watch fails. wire/messages.h has the messages. */
 
 /* The paths are as short as possible: if memory runs out while an object is added, sd-bus keeps the objects
  * that it has made for the parent paths, and aborts when the connection is freed (seen in 252). */
@@ -33,9 +34,10 @@
  * Unmount(UnmountCall) -> UnmountResult: unmounts a mount that the worker has made or adopted. An absent
  *   mount is success; a mount with another identity than the call's stays, and counts as absent. BUSY if the
  *   mount is in use; INVALID_TARGET if the worker has neither made nor adopted it.
- * Watch() -> Watched: lists the children that run for another process, such as an earlier selvold, and then
- *   every mount beneath TargetRoots=. Until the connection ends, the signal Changed reports new and removed
- *   mounts, at most twice a second. Events between two looks are reported as their sum.
+ * Watch(t settings) -> Watched: lists the children that run for another process, such as an earlier selvold,
+ *   and then every mount beneath TargetRoots=. settings: the digest of selvold's configuration. Until the
+ *   connection ends, the signal Changed reports new and removed mounts, at most twice a second. Events
+ *   between two looks are reported as their sum.
  * Expect(MountFact): on a connection that watches, names a mount that must exist, because it may have come
  *   and gone between two looks. The worker looks for it within half a second, and reports it as removed if
  *   it is not there. */

@@ -11,7 +11,7 @@ int check_call(const Child *c, const char *volume, const char *source, const cha
         _cleanup_(request_done) Request q = REQUEST_INIT;
         int r;
 
-        if (!c->propagating)
+        if (!c->configuration->propagating)
                 return failure_set(
                         f, FAILURE_NOT_PROPAGATING,
                         "selvol-worker runs in a mount namespace of its own, so its mounts would never reach the host: remove the option of its unit that creates one (ProtectSystem=, PrivateTmp=, and the like).");

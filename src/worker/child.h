@@ -7,6 +7,7 @@
 #include "mount/stage-source.h"
 #include "wire/messages.h"
 #include "wire/protocol.h"
+#include "worker/configuration.h"
 
 /* --- the table that the server and its children share --- */
 
@@ -41,10 +42,11 @@ int hand_over_receive(int socket) _warn_unused_;
 /* The process that runs one operation. A child may block as long as a volume's server blocks: the parent ends
  * the child when the peer hangs up. */
 typedef struct Child {
-        const Settings *settings;
+        pid_t parent;
+        Configuration *configuration;
+        const Settings *settings; /* in the configuration */
         const Staging *staging;
         Children *children;
-        bool propagating; /* mounts made here reach the host */
         sd_bus *bus;
         sd_event *event;
         struct Watch *watch; /* NULL before Watch is called */

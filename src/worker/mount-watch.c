@@ -402,6 +402,7 @@ int watch_begin(Child *c, sd_bus_message *reply) {
                 return r;
         c->watch = TAKE_PTR(w);
         all = watched;
+        all.settings = c->settings->digest;
         all.node = c->watch->node;
         all.mounts = c->watch->mounts;
         all.n_mounts = c->watch->n_mounts;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <inttypes.h>
+#include <signal.h>
 
 #include "basic/log.h"
 #include "model/limits.h"
@@ -47,6 +48,30 @@ static int finish_call(Child *c, const char *operation, const char *path, int r,
         return peer_error_set(error, f);
 }
 
+/* Takes over selvold's configuration if the files have it. The parent reads them too, for the next
+ * children. */
+static int follow_configuration(Child *c, uint64_t digest, Failure *f) {
+        bool changed;
+        int r;
+
+        r = configuration_follow(c->configuration, digest, &changed, f);
+        if (changed)
+                (void) kill(c->parent, SIGHUP);
+        return r;
+}
+
+/* Unmount takes away nothing but what the worker has noted, with any configuration: so volumes can always be
+ * unmounted. */
+static int check_configuration(Child *c, const char *method, uint64_t digest, Failure *f) {
+        int r;
+
+        r = follow_configuration(c, digest, f);
+        if (r <= 0 || !streq(method, WORKER_UNMOUNT))
+                return r;
+        failure_done(f);
+        return 0;
+}
+
 static int reply_with(sd_bus_message *m, const MessageType *type, const void *result) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         int r;
@@ -79,20 +104,22 @@ static int read_call(sd_bus_message *m, const MessageType *type, void *ret_call)
 
 /* Defines on_mount() and the like, which read the call, run the operation and send the result. path: the
  * member of the call with the target. */
-#define DEFINE_OPERATION(name, Call, member, path, result_name, result_init)                \
-        static int on_##name(sd_bus_message *m, void *userdata, sd_bus_error *error) {      \
-                _cleanup_(result_name##_done) __typeof__(result_init) result = result_init; \
-                _cleanup_(name##_call_done) Call call = { 0 };                              \
-                _cleanup_failure_ Failure f = { 0 };                                        \
-                int r;                                                                      \
-                                                                                            \
-                r = read_call(m, &name##_call_type, &call);                                 \
-                if (r >= 0)                                                                 \
-                        r = operation_##name(userdata, &call, &result, &f);                 \
-                if (r == 0)                                                                 \
-                        r = reply_with(m, &result_name##_type, &result);                    \
-                return finish_call(userdata, member, call.path, r, &f, error);              \
-        }                                                                                   \
+#define DEFINE_OPERATION(name, Call, member, path, result_name, result_init)                 \
+        static int on_##name(sd_bus_message *m, void *userdata, sd_bus_error *error) {       \
+                _cleanup_(result_name##_done) __typeof__(result_init) result = result_init;  \
+                _cleanup_(name##_call_done) Call call = { 0 };                               \
+                _cleanup_failure_ Failure f = { 0 };                                         \
+                int r;                                                                       \
+                                                                                             \
+                r = read_call(m, &name##_call_type, &call);                                  \
+                if (r >= 0)                                                                  \
+                        r = check_configuration(userdata, member, call.origin.settings, &f); \
+                if (r == 0)                                                                  \
+                        r = operation_##name(userdata, &call, &result, &f);                  \
+                if (r == 0)                                                                  \
+                        r = reply_with(m, &result_name##_type, &result);                     \
+                return finish_call(userdata, member, call.path, r, &f, error);               \
+        }                                                                                    \
         struct on_##name##_needs_a_semicolon
 
 DEFINE_OPERATION(mount, MountCall, WORKER_MOUNT, target, operation_result, OPERATION_RESULT_INIT);
@@ -103,10 +130,16 @@ DEFINE_OPERATION(unmount, UnmountCall, WORKER_UNMOUNT, target, unmount_result, (
 
 static int on_watch(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        _cleanup_failure_ Failure f = { 0 };
+        _cleanup_failure_ Failure f = { 0 }, other = { 0 };
+        uint64_t digest;
         int r;
 
-        r = sd_bus_message_new_method_return(m, &reply);
+        r = sd_bus_message_read(m, "t", &digest);
+        /* The reply tells selvold if the configurations differ. */
+        if (r >= 0)
+                r = follow_configuration(userdata, digest, &other);
+        if (r >= 0)
+                r = sd_bus_message_new_method_return(m, &reply);
         if (r >= 0)
                 r = watch_begin(userdata, reply);
         if (r >= 0)
@@ -140,7 +173,7 @@ static const sd_bus_vtable vtable[] = {
         METHOD(WORKER_CHANGE, CHANGE_CALL_TYPE, OPERATION_RESULT_TYPE, on_change),
         METHOD(WORKER_VERIFY, VERIFY_CALL_TYPE, VERIFY_RESULT_TYPE, on_verify),
         METHOD(WORKER_UNMOUNT, UNMOUNT_CALL_TYPE, UNMOUNT_RESULT_TYPE, on_unmount),
-        METHOD(WORKER_WATCH, NULL, WATCHED_TYPE, on_watch),
+        METHOD(WORKER_WATCH, "t", WATCHED_TYPE, on_watch),
         METHOD(WORKER_EXPECT, MOUNT_FACT_TYPE, NULL, on_expect),
         SD_BUS_SIGNAL(WORKER_PROGRESS, WALK_COUNTS_TYPE "t", 0),
         SD_BUS_SIGNAL(WORKER_CHANGED, MOUNT_CHANGES_TYPE, 0),

@@ -11,11 +11,9 @@
 #include "basic/log.h"
 #include "basic/time-util.h"
 #include "model/settings.h"
-#include "mount/mount-table.h"
 #include "mount/stage-namespace.h"
 #include "mount/stage-source.h"
 #include "mount/statmount.h"
-#include "mount/target.h"
 #include "wire/message-ids.h"
 #include "worker/child.h"
 #include "worker/server.h"
@@ -96,12 +94,13 @@ static bool helpers_are_gone(const Connection *c) {
 }
 
 /* Serves fd; if spare_fd is not -EBADF, waits there for a connection and serves that. */
-static int serve_next(Server *s, int fd, int spare_fd) {
+static int serve_next(Server *s, int fd, int spare_fd, pid_t parent) {
         Child c = {
-                .settings = &s->settings,
+                .parent = parent,
+                .configuration = &s->configuration,
+                .settings = &s->configuration.settings,
                 .staging = &s->staging,
                 .children = s->children,
-                .propagating = s->propagating,
         };
         int r;
 
@@ -136,7 +135,7 @@ static _Noreturn void run_child(Server *s, int fd, int spare_fd, pid_t parent) {
         s->fd = fd_close(s->fd);
         s->spare_fd = fd_close(s->spare_fd);
 
-        r = serve_next(s, fd, spare_fd);
+        r = serve_next(s, fd, spare_fd, parent);
         if (r < 0)
                 log_error_errno(r, "Failed to serve a connection: %m");
 #ifdef __SANITIZE_ADDRESS__
@@ -313,59 +312,22 @@ static int on_stop(sd_event_source *source, const struct signalfd_siginfo *si, v
         return 0;
 }
 
-/* Returns 1 if mounts beneath the roots reach the host; 0 if the mount with the roots is a slave: an option
- * of the unit has put the worker in its own mount namespace, where systemd makes all mounts slaves of the
- * host. */
-static int read_propagation(const Settings *settings) {
-        _cleanup_(mount_table_freep) MountTable *table = NULL;
-        _cleanup_close_ int fd = -EBADF;
-        uint64_t id;
-        int r;
-
-        STRV_FOREACH (root, settings->target_roots) {
-                fd = open(*root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-                if (fd >= 0)
-                        break;
-        }
-        if (fd < 0)
-                fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-        if (fd < 0)
-                return -errno;
-
-        r = mount_identify(fd, &id, NULL);
-        if (r < 0)
-                return r;
-        r = mount_table_read_own(fd, false, &table);
-        if (r < 0)
-                return r;
-        r = mount_table_is_slave(table, id);
-        return r < 0 ? r : !r;
-}
-
-static int load_settings(Server *s) {
-        _cleanup_(settings_done) Settings settings = { 0 };
+static int load_configuration(Server *s) {
         _cleanup_failure_ Failure f = { 0 };
         int r;
 
-        r = settings_load(s->config->usr_dir, s->config->etc_dir, &settings, &f);
+        r = configuration_read(&s->configuration, &f);
         if (r > 0) {
                 log_fields(LOG_ERR, (LogField[]){ { "MESSAGE_ID", MESSAGE_CONFIG_INVALID } }, 1, "%s%s", f.message,
-                           s->settings.target_roots ? SETTINGS_KEPT : "");
+                           s->configuration.settings.target_roots ? SETTINGS_KEPT : "");
                 (void) sd_notifyf(0, "STATUS=%s", f.message);
                 return r;
         }
         if (r < 0)
-                return log_error_errno(r, "Failed to read the configuration: %m");
-        r = read_propagation(&settings);
-        if (r < 0)
-                return log_error_errno(r, "Failed to read the mount table: %m");
-        if (r == 0)
+                return log_error_errno(r, "Failed to read the configuration, or the mount table: %m");
+        if (!s->configuration.propagating)
                 log_error(
                         "This mount namespace is a slave of the host's: mounts made here would never be seen there, so none will be made. Remove the option of the unit that creates the namespace, see selvol-worker(8).");
-
-        settings_done(&s->settings);
-        s->settings = TAKE_STRUCT(settings);
-        s->propagating = r > 0;
         (void) sd_notify(0, "STATUS=");
         return 0;
 }
@@ -374,7 +336,7 @@ static int on_worker_reload(sd_event_source *source, const struct signalfd_sigin
         Server *s = userdata;
 
         (void) sd_notify(0, "RELOADING=1");
-        if (load_settings(s) == 0) {
+        if (load_configuration(s) == 0) {
                 log_info("Configuration read again.");
                 /* The spare child has the old configuration. */
                 drop_spare(s);
@@ -441,7 +403,9 @@ int server_start(Server *s, int fd, const ServerConfig *config) {
         s->config = config;
         if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
                 return log_error_errno(errno, "Failed to become the child subreaper: %m");
-        r = load_settings(s);
+        s->configuration.usr_dir = config->usr_dir;
+        s->configuration.etc_dir = config->etc_dir;
+        r = load_configuration(s);
         if (r != 0)
                 return r;
         prepare_staging(s);
@@ -465,7 +429,7 @@ void server_done(Server *s) {
         sd_event_source_unref(s->spare_source);
         sd_event_source_unref(s->accept_source);
         sd_event_unref(s->event);
-        settings_done(&s->settings);
+        configuration_done(&s->configuration);
         s->staging.namespace = fd_close(s->staging.namespace);
         s->fd = fd_close(s->fd);
 }

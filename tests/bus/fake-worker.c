@@ -865,7 +865,9 @@ static bool read_orphan(OrphanInfo *ret) {
 static int on_watch(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         sd_bus_message *reply = new_reply(m);
         OrphanInfo orphan;
+        uint64_t settings;
 
+        check(sd_bus_message_read(m, "t", &settings));
         if (access(FORMAT("%s/hang-watch", directory), F_OK) == 0) {
                 write_text(FORMAT("%s/at", directory), "watch");
                 hang();
@@ -874,8 +876,8 @@ static int on_watch(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         watched_node = read_node();
         watched = look();
         watching = true;
-        check(watched_append(reply,
-                             &(Watched){ &orphan, watched_orphan, watched_node, watched.mounts, watched.n_mounts }));
+        check(watched_append(reply, &(Watched){ settings, &orphan, watched_orphan, watched_node, watched.mounts,
+                                                watched.n_mounts }));
         return send_reply(reply);
 }
 
@@ -888,7 +890,7 @@ static const sd_bus_vtable vtable[] = {
         METHOD(WORKER_CHANGE, CHANGE_CALL_TYPE, OPERATION_RESULT_TYPE, on_change),
         METHOD(WORKER_VERIFY, VERIFY_CALL_TYPE, VERIFY_RESULT_TYPE, on_verify),
         METHOD(WORKER_UNMOUNT, UNMOUNT_CALL_TYPE, UNMOUNT_RESULT_TYPE, on_unmount),
-        METHOD(WORKER_WATCH, "", WATCHED_TYPE, on_watch),
+        METHOD(WORKER_WATCH, "t", WATCHED_TYPE, on_watch),
         METHOD(WORKER_EXPECT, MOUNT_FACT_TYPE, "", on_expect),
         SD_BUS_VTABLE_END,
 };

@@ -173,6 +173,8 @@ TEST_FIXTURE(test_history_denied, "/ctl/history/denied") {
 TEST_FIXTURE(test_doctor, "/ctl/doctor") {
         static const Exchange exchanges[] = {
                 GET_OF_MANAGER("Version", "(<'1.2\033'>,)"),
+                GET_OF_MANAGER("Configuration", "(<''>,)"),
+                GET_OF_MANAGER("WorkerConfiguration", "(<''>,)"),
                 GET_OBJECTS("({objectpath '" PVC1
                             "': {'org.selvol1.Volume': {'LastVerifiedUSec': <uint64 32503680000000000>}}},)"),
         };

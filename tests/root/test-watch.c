@@ -22,7 +22,8 @@ static Watched watch(sd_bus *bus) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         Watched w;
 
-        must(sd_bus_call_method(bus, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_WATCH, NULL, &reply, ""));
+        must(sd_bus_call_method(bus, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_WATCH, NULL, &reply, "t",
+                                UINT64_C(0)));
         g_assert_cmpint(watched_read(reply, &w), ==, 0);
         return w;
 }

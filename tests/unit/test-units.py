@@ -98,7 +98,7 @@ CONFIG = ["ExecReload=kill -HUP $MAINPID", "ExecReload=@libexecdir@/selvold --ch
           "RestartPreventExitStatus=78"]
 NEEDED = {
     "selvol-worker.service.in": CONFIG + ["LimitCORE=0", "MemoryMax=25%", "OOMPolicy=continue"],
-    "selvold.service.in": CONFIG + ["PropagatesReloadTo=selvol-worker.service", "MemoryMax=256M", "LimitCORE=0"],
+    "selvold.service.in": CONFIG + ["MemoryMax=256M", "LimitCORE=0"],
     "selvol-metrics.service.in": ["DynamicUser=yes", "RestrictAddressFamilies=none", "IPAddressDeny=any", "PrivateNetwork=yes",
                                   "CapabilityBoundingSet=", "MemoryMax=192M", "LimitCORE=0"],
     "selvol-metrics.socket": ["ListenStream=127.0.0.1:24810", "IPAddressDeny=any", "IPAddressAllow=localhost"],
