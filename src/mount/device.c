@@ -158,20 +158,32 @@ int host_find_siblings(dev_t device, dev_t **ret, size_t *ret_n) {
         return 0;
 }
 
+/* Whether the mount is of a btrfs, by the mount table alone. */
+static int is_btrfs_mount(uint64_t id) {
+        _cleanup_(mount_table_freep) MountTable *table = NULL;
+        int r;
+
+        r = mount_table_read_mount(NULL, id, &table);
+        return r == -ENOENT ? 0 : r < 0 ? r : streq(table->mounts[0].fs_type, "btrfs");
+}
+
 /* btrfs has an anonymous device number, so a btrfs is compared by UUID if the device belongs to one. Other
- * file systems are not opened: their server might not answer. */
+ * file systems, such as NFS or FUSE, are not opened: their server might not answer. */
 static int path_is_on_device(const char *path, dev_t device, const char *btrfs_uuid) {
         _cleanup_free_ char *uuid = NULL;
         _cleanup_close_ int fd = -EBADF;
         struct statx sx = { 0 };
         int r;
 
-        if (statx(AT_FDCWD, path, AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, STATX_TYPE, &sx) < 0)
+        if (statx(AT_FDCWD, path, AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_MNT_ID, &sx) < 0)
                 return errno == ENOENT || errno == ENOTDIR || errno == EACCES ? 0 : -errno;
         if (makedev(sx.stx_dev_major, sx.stx_dev_minor) == device)
                 return 1;
         if (!btrfs_uuid || sx.stx_dev_major != 0 || !S_ISDIR(sx.stx_mode))
                 return 0;
+        r = is_btrfs_mount(sx.stx_mnt_id);
+        if (r <= 0)
+                return r;
         fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0)
                 return -errno;

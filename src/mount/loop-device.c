@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/loop.h>
 #include <stdint.h>
 #include <sys/ioctl.h>
@@ -9,6 +10,7 @@
 
 #include "basic/path-util.h"
 #include "mount/loop-device.h"
+#include "mount/mountinfo.h"
 
 /* Another program may take the free device before selvol attaches it, or open it exclusively for a moment. */
 enum { LOOP_MAJOR_NUMBER = 7, ATTACH_ATTEMPTS = 64, ATTACH_PAUSE_USEC = 1000 };
@@ -77,30 +79,151 @@ int loop_find_image(dev_t device, dev_t *ret_file_device, ino_t *ret_file_inode)
         return 1;
 }
 
-/* Parses a name in /sys/block. Returns 1 if the name is of an attached loop device, 0 if not, or a negative
- * errno. */
-static int parse_attached(DIR *dir, const char *name, dev_t *ret) {
-        _cleanup_free_ char *attribute = NULL;
+/* Reads an attribute of a loop device from sysfs, which asks no file system. Returns 1; 0 if the device is
+ * not attached; or a negative errno: -ENAMETOOLONG if a path is too long for sysfs. */
+static int read_attribute(dev_t device, const char *name, char **ret) {
+        _cleanup_free_ char *path = strdup_printf("/sys/block/loop%u/%s", minor(device), name);
+        _cleanup_close_ int fd = -EBADF;
+        char text[PATH_MAX + 1];
+        ssize_t n;
+
+        if (!path)
+                return -ENOMEM;
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        n = fd < 0 ? -1 : read(fd, text, sizeof(text));
+        if (n < 0)
+                return errno == ENOENT || errno == ENODEV || errno == ENXIO ? 0 : -errno;
+        if (n == 0)
+                return 0;
+        *ret = strndup(text, (size_t) n - 1);
+        return *ret ? 1 : -ENOMEM;
+}
+
+static char *link_path(dev_t device) {
+        return strdup_printf(LOOP_LINKS "/loop%u", minor(device));
+}
+
+/* The kernel counts the attachments of all devices (diskseq), so the link of an earlier one is not taken for
+ * that of the present one. Returns 1, 0 if the device is not attached, or a negative errno. */
+static int link_text(dev_t device, dev_t file_device, ino_t file_inode, char **ret) {
+        _cleanup_free_ char *attachment = NULL;
+        int r;
+
+        r = read_attribute(device, "diskseq", &attachment);
+        if (r <= 0)
+                return r;
+        *ret = strdup_printf("%s %u:%u:%llu", attachment, major(file_device), minor(file_device),
+                             (unsigned long long) file_inode);
+        return *ret ? 1 : -ENOMEM;
+}
+
+static int write_link(const char *loop, const Source *s) {
+        _cleanup_free_ char *path = NULL, *text = NULL;
+        struct stat st;
+        int r;
+
+        if (stat(loop, &st) < 0)
+                return -errno;
+        r = link_text(st.st_rdev, s->image_device, s->image_inode, &text);
+        if (r <= 0)
+                return r < 0 ? r : -ENXIO;
+        path = link_path(st.st_rdev);
+        if (!path)
+                return -ENOMEM;
+        if ((unlink(path) < 0 && errno != ENOENT) || symlink(text, path) < 0)
+                return -errno;
+        return 0;
+}
+
+/* Whether the worker has attached the device to the file, by whatever name. Returns 1, 0 if the worker has
+ * attached it to another file, -ENOENT if another program has attached it, or another negative errno. */
+static int read_link(dev_t device, dev_t file_device, ino_t file_inode) {
+        _cleanup_free_ char *path = link_path(device), *text = NULL;
+        char found[PATH_MAX];
+        ssize_t n;
+        int r;
+
+        if (!path)
+                return -ENOMEM;
+        n = readlink(path, found, sizeof(found) - 1);
+        if (n < 0)
+                return -errno;
+        found[n] = '\0';
+        r = link_text(device, file_device, file_inode, &text);
+        if (r <= 0)
+                return r;
+        if (strncmp(found, text, strcspn(text, " ") + 1) != 0)
+                return -ENOENT;
+        return streq(found, text);
+}
+
+/* Compares the last names of two paths. The kernel adds a word to the path of a file that was removed. */
+static bool have_one_name(const char *shown, const char *path) {
+        static const char removed[] = " (deleted)";
+        const char *a = strrchr(shown, '/'), *b = strrchr(path, '/');
+        size_t n;
+
+        if (!a || !b)
+                return false;
+        n = strlen(b);
+        return strncmp(a, b, n) == 0 && (a[n] == '\0' || streq(a + n, removed));
+}
+
+/* Whether a file can be on the file system with the device, by the text of the mount table. btrfs and overlay
+ * show other numbers there than stat(2) does. *table is read once. */
+static int may_be_on(const char *path, dev_t file_device, MountTable **table) {
+        const Mount *found = NULL;
+        int r = 0;
+
+        if (!*table)
+                r = mount_table_read(NULL, table);
+        if (r < 0)
+                return r;
+        for (const Mount *m = (*table)->mounts; m < (*table)->mounts + (*table)->n; m++)
+                if ((streq(m->target, "/") || path_is_beneath(path, m->target)) &&
+                    (!found || strlen(m->target) >= strlen(found->target)))
+                        found = m;
+        return !found || streq(found->fs_type, "btrfs") || streq(found->fs_type, "overlay") ||
+               found->device == file_device;
+}
+
+/* Whether the device is worth to be asked for its file. LOOP_GET_STATUS64 waits for the file's server, which
+ * may not answer, and then can't be killed: so of the devices of others only those are asked whose file has
+ * the name of the image, or is on its file system. */
+static int may_show(dev_t device, dev_t file_device, ino_t file_inode, const char *file_path, MountTable **table) {
+        _cleanup_free_ char *path = NULL;
+        int r;
+
+        r = read_attribute(device, "loop/backing_file", &path);
+        if (r == -ENAMETOOLONG)
+                return 1;
+        if (r <= 0)
+                return r;
+        r = read_link(device, file_device, file_inode);
+        if (r != -ENOENT)
+                return r;
+        return have_one_name(path, file_path) ? 1 : may_be_on(path, file_device, table);
+}
+
+/* Parses a name in /sys/block. */
+static bool parse_loop(const char *name, dev_t *ret) {
         const char *digits = startswith(name, "loop");
         unsigned long long n;
 
         if (!digits || parse_u64(digits, &n) < 0 || n > UINT32_MAX)
-                return 0;
-        attribute = strdup_printf("%s/loop/backing_file", name);
-        if (!attribute)
-                return -ENOMEM;
-        if (faccessat(dirfd(dir), attribute, F_OK, 0) < 0)
-                return errno == ENOENT ? 0 : -errno;
+                return false;
         *ret = makedev(LOOP_MAJOR_NUMBER, (unsigned) n);
-        return 1;
+        return true;
 }
 
-int loop_find(dev_t file_device, ino_t file_inode, dev_t **ret, size_t *ret_n) {
+int loop_find(dev_t file_device, ino_t file_inode, const char *file_path, dev_t **ret, size_t *ret_n) {
         _cleanup_(closedirp) DIR *dir = opendir("/sys/block");
+        _cleanup_(mount_table_freep) MountTable *table = NULL;
         _cleanup_free_ dev_t *devices = NULL;
         struct dirent *entry;
         size_t n = 0;
 
+        assert(file_path);
         assert(ret && ret_n);
 
         if (!dir)
@@ -108,10 +231,12 @@ int loop_find(dev_t file_device, ino_t file_inode, dev_t **ret, size_t *ret_n) {
         while ((errno = 0, entry = readdir(dir))) {
                 _cleanup_close_ int fd = -EBADF;
                 _cleanup_free_ char *path = NULL;
-                dev_t device = 0, *grown;
+                dev_t device, *grown;
                 int r;
 
-                r = parse_attached(dir, entry->d_name, &device);
+                if (!parse_loop(entry->d_name, &device))
+                        continue;
+                r = may_show(device, file_device, file_inode, file_path, &table);
                 if (r > 0)
                         r = loop_open(device, file_device, file_inode, &fd, &path, NULL);
                 if (r < 0)
@@ -209,13 +334,22 @@ static int lock_image(const Source *s, const char *locks) {
 /* Attaches the image for writing if possible, also for a read-only mount, so that a later holder can write.
  * Some writable images can't be opened for writing, such as append-only ones. */
 static int attach_image(const Source *s, int *ret_fd, char **ret_path, bool *ret_read_only) {
-        _cleanup_close_ int writable = s->read_only ? -EROFS : open_again(s->fd, O_RDWR);
+        _cleanup_close_ int writable = s->read_only ? -EROFS : open_again(s->fd, O_RDWR), fd = -EBADF;
+        const bool read_only = writable == -EROFS || writable == -EPERM;
+        _cleanup_free_ char *path = NULL;
+        int r;
 
-        if (writable == -EROFS || writable == -EPERM) {
-                *ret_read_only = true;
-                return loop_attach(s->fd, s->path, true, ret_fd, ret_path);
-        }
-        return writable < 0 ? writable : loop_attach(writable, s->path, false, ret_fd, ret_path);
+        if (writable < 0 && !read_only)
+                return writable;
+        r = loop_attach(read_only ? s->fd : writable, s->path, read_only, &fd, &path);
+        if (r >= 0)
+                r = write_link(path, s);
+        if (r < 0)
+                return r;
+        *ret_fd = TAKE_FD(fd);
+        *ret_path = TAKE_PTR(path);
+        *ret_read_only = read_only;
+        return 0;
 }
 
 int image_open_loop(const Source *s, const char *locks, bool read_only, int *ret_fd, char **ret_path, Failure *f) {
@@ -229,7 +363,7 @@ int image_open_loop(const Source *s, const char *locks, bool read_only, int *ret
 
         if (lock < 0)
                 return lock;
-        r = loop_find(s->image_device, s->image_inode, &devices, &n);
+        r = loop_find(s->image_device, s->image_inode, s->path, &devices, &n);
         for (size_t i = 0; r == 0 && i < n; i++)
                 r = loop_open(devices[i], s->image_device, s->image_inode, &fd, &path, &attached_read_only);
         if (r == 0)

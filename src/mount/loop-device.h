@@ -6,9 +6,15 @@
 /* Loop devices over image files, loop(4). libmount would attach by path, and read-only for a read-only mount,
  * so a later holder could not write. Here the open file is attached, and only the mount is read-only. */
 
-/* Finds all loop devices over the whole file. The devices may be attached to other files by now: check with
- * loop_open(). The caller frees *ret. Returns 0 or a negative errno. */
-int loop_find(dev_t file_device, ino_t file_inode, dev_t **ret, size_t *ret_n) _warn_unused_;
+/* image_open_loop() leaves a symbolic link there for each device that it attaches, with the attachment and
+ * the file. The directory is in /run, and only root may write it. */
+#define LOOP_LINKS "/run/selvol/loops"
+
+/* Finds all loop devices over the whole file: those that have its last name, those that image_open_loop() has
+ * attached to it by any name, and those that others have attached to it on its file system. No other device
+ * is asked, as its file's server may not answer. The devices may be attached to other files by now: check
+ * with loop_open(). The caller frees *ret. Returns 0 or a negative errno. */
+int loop_find(dev_t file_device, ino_t file_inode, const char *file_path, dev_t **ret, size_t *ret_n) _warn_unused_;
 
 /* Attaches a free loop device to the file. The kernel detaches the device after its last user (autoclear);
  * *ret_fd keeps the device attached until the mount; *ret_path is /dev/loopN. LOOP_CONFIGURE: Linux 5.8.

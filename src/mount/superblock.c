@@ -113,7 +113,7 @@ static int find_devices(const Source *s, dev_t **ret, size_t *ret_n) {
         int r;
 
         if (s->is_image)
-                return loop_find(s->image_device, s->image_inode, ret, ret_n);
+                return loop_find(s->image_device, s->image_inode, s->path, ret, ret_n);
         r = is_claimed(s->fd);
         if (r < 0)
                 return r;
@@ -136,7 +136,7 @@ int source_is_claimed(const Source *s) {
                 return 0;
         if (!s->is_image)
                 return is_claimed(s->fd);
-        r = loop_find(s->image_device, s->image_inode, &devices, &n);
+        r = loop_find(s->image_device, s->image_inode, s->path, &devices, &n);
         for (size_t i = 0; r == 0 && i < n; i++) {
                 _cleanup_close_ int fd = -EBADF;
                 _cleanup_free_ char *path = NULL;

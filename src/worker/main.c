@@ -12,6 +12,7 @@
 #include "basic/log.h"
 #include "basic/string-util.h"
 #include "model/settings.h"
+#include "mount/loop-device.h"
 #include "mount/mount-note.h"
 #include "selvol-config.h"
 #include "worker/server.h"
@@ -171,6 +172,8 @@ static int prepare_directories(void) {
         if (mkdir(RUNTIME_DIRECTORY, 0755) < 0 && errno != EEXIST)
                 return log_error_errno(errno, "Failed to make %s: %m", RUNTIME_DIRECTORY);
         r = prepare_directory(STAGE_DIRECTORY);
+        if (r >= 0)
+                r = prepare_directory(LOOP_LINKS);
         return r < 0 ? r : prepare_directory(MOUNT_NOTES);
 }
 

@@ -165,7 +165,7 @@ size_t count_loops(const char *image) {
         size_t n;
 
         must(stat(image, &st));
-        g_assert_cmpint(loop_find(st.st_dev, st.st_ino, &devices, &n), ==, 0);
+        g_assert_cmpint(loop_find(st.st_dev, st.st_ino, image, &devices, &n), ==, 0);
         free(devices);
         return n;
 }

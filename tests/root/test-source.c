@@ -32,6 +32,51 @@ static void test_unreadable(gconstpointer data) {
         g_assert_null(strstr(answer.message, "mkfs"));
 }
 
+/* A loop device over another image, of which each question would wait for a server, is asked nothing. A path
+ * of the host, beneath which there is no btrfs, is not opened. */
+TEST_WORDS(test_strangers, "/source/strangers", fs_type, "ext4", "btrfs") {
+        g_autofree char *image = make_image("strangers", fs_type), *apart = make_target("strangers-apart"),
+                        *other = path_printf("%s/other", apart), *one = make_target("strangers-one"),
+                        *two = make_target("strangers-two"), *device = NULL;
+        int loop;
+
+        if (!image)
+                return;
+        must(mount("apart", apart, "tmpfs", 0, NULL));
+        g_assert_true(image_make(other, 32 * 1024 * 1024, "ext4", NULL));
+        device = attach_loop(other, &loop);
+        must(mount("stranger", "/srv", "tmpfs", 0, NULL));
+        for (gsize i = 0; i < 2; i++) {
+                const char *path = i == 0 ? device : "/srv";
+                g_autoptr(Worker) traced = worker_start_traced_at(path, "inject=ioctl,openat:error=EIO");
+
+                if (!traced)
+                        break;
+                assert_ok(mount_with(traced, image, fs_type, one));
+                assert_ok(call_observe(traced, image, fs_type, two));
+                assert_ok(call_unmount_of(traced, one, mount_id_of(one), image, fs_type));
+        }
+        must(umount2("/srv", 0));
+        close(loop);
+        must(umount2(apart, MNT_DETACH));
+}
+
+/* The worker knows the loop device that it has attached to the image, whatever the image's name. */
+TEST(test_other_name, "/source/other-name") {
+        g_autofree char *image = make_image("name", "ext4"), *one = make_target("name-one"),
+                        *link_to = path_printf(TEST_IMAGES "/name-link"), *two = make_target("name-two");
+
+        if (!image)
+                return;
+        must(link(image, link_to));
+        assert_ok(mount_with(worker, image, "ext4", one));
+        g_auto(Answer) observed = expect_ok(call_observe(worker, link_to, "ext4", two));
+        g_assert_cmpint(observed.question.observed.n_mounts, ==, 1);
+        must(umount2(one, 0));
+        must(unlink(link_to));
+        assert_no_loop(image);
+}
+
 /* The image has a partition of 10,000 sectors, so the message must not advise to make a file system. */
 TEST(test_partitions, "/source/partitions") {
         static const unsigned char table[66] = {
