@@ -48,12 +48,16 @@ static bool needs_record(const Job *job) {
         return operation_type(job->operation)->changes && job->operation != OPERATION_UNMOUNT;
 }
 
+/* The effect of a commit that fails, or takes too long. */
+static const char *describe_unrecorded(const Job *job) {
+        return job_has_outcome(job)    ? "what was done is not recorded yet"
+               : job->identity.id != 0 ? "the volume was not mounted"
+                                       : "no file was changed";
+}
+
 static void on_job_committed(State *s, int error, void *userdata) {
         _cleanup_free_ Commit *c = userdata;
         Job *job = c->job;
-        const char *outcome = job_has_outcome(job)    ? "what was done is not recorded yet"
-                              : job->identity.id != 0 ? "the volume was not mounted"
-                                                      : "no file was changed";
         int r;
 
         if (error < 0 && !job_has_failed(job) && needs_record(job)) {
@@ -64,7 +68,7 @@ static void on_job_committed(State *s, int error, void *userdata) {
                         r = failure_set(
                                 &job->failure, FAILURE_STORE_FAILED,
                                 "The state could not be written to %s (%s), so %s. To fix that, %s, then try again.",
-                                s->directory, strerror(-error), outcome, commit_remedy(error));
+                                s->directory, strerror(-error), describe_unrecorded(job), commit_remedy(error));
                 job_fail(job, r);
         }
         c->callback(job);
@@ -80,6 +84,7 @@ void job_then(Job *job, void (*callback)(Job *job)) {
                 callback(job);
                 return;
         }
+        job->at = AT_STATE;
         c = malloc(sizeof(*c));
         if (c)
                 *c = (Commit){ job, callback };
@@ -118,6 +123,7 @@ static void job_finish(Job *job) {
         job_log(job);
         job_count(job);
         job_set_state(job, job->worker ? JOB_ENDED : JOB_OVER);
+        job->deadline_usec = UINT64_MAX;
         job->progress.expected_end_usec = 0;
         /* Callers may look up a job whose path they got as a reply. */
         if (operation_type(job->operation)->answered_early && !job_has_failed(job))
@@ -130,14 +136,13 @@ static void job_finish(Job *job) {
 }
 
 void job_conclude(Job *job) {
-        job->deadline_usec = UINT64_MAX;
         job->ended_usec = now_monotonic_usec();
         if (job->progress.started_usec > 0 && job->progress.duration_usec == 0)
                 job->progress.duration_usec = job->ended_usec - job->progress.started_usec;
         job_set_state(job, JOB_COMMITTING);
         /* The identity of the mount is durable, and a later selvold sees in the mount table that the mount
-         * was made. */
-        if (job->identity.id != 0 && !job_has_failed(job))
+         * was made; or that it is gone, and in the notes that selvol has unmounted it. */
+        if ((job->identity.id != 0 && !job_has_failed(job)) || job->operation == OPERATION_UNMOUNT)
                 job_finish(job);
         else
                 job_then(job, job_finish);
@@ -277,6 +282,13 @@ void job_cancel_undone(const Job *unmount) {
 /* Time limits. */
 
 static int set_timed_out(Job *job) {
+        static const char *const activities[AT_WORDS] = {
+                [AT_LOOK] = "source and target were looked at",
+                [AT_STAGE] = "it was mounted, or its label looked at",
+                [AT_FILES] = "its files were visited",
+                [AT_PUBLISH] = "the mount was moved to the target",
+                [AT_UNMOUNT] = "it was unmounted",
+        };
         const Volume *v = job_volume(job);
         _cleanup_free_ char *source = NULL;
 
@@ -290,13 +302,33 @@ static int set_timed_out(Job *job) {
                         &job->failure, FAILURE_TIMED_OUT,
                         "The walk over all files was not done within \"TimeoutUSec\": try again to complete it, with more time.");
         }
+        if (job->at == AT_WORKER)
+                return failure_set(
+                        &job->failure, FAILURE_TIMED_OUT,
+                        "selvol-worker did not answer in time: see 'systemctl status selvol-worker'. The volume is busy until that attempt has ended.");
+        if (job->at == AT_STATE)
+                return failure_set(
+                        &job->failure, FAILURE_TIMED_OUT,
+                        "The state could not be written to %s in time, so %s: check the disk that it is on (journalctl -k). Volumes can still be unmounted.",
+                        job->jobs->state->directory, describe_unrecorded(job));
         source = string_escape(job->request.source ?: v ? strempty(v->source) : "", 200);
         if (!source)
                 return -ENOMEM;
         return failure_set(
                 &job->failure, FAILURE_TIMED_OUT,
-                "The file system%s%s did not answer in time: check its device or server (journalctl -k), or pass \"TimeoutUSec\" for more time. The volume is busy until that attempt has ended; others are not affected.",
-                isempty(source) ? "" : " of ", source);
+                "The file system%s%s did not answer in time while %s: check its device or server (journalctl -k), or pass \"TimeoutUSec\" for more time. The volume is busy until that attempt has ended; others are not affected.",
+                isempty(source) ? "" : " of ", source, activities[job->at]);
+}
+
+/* Answers the callers that wait now; the job goes on. */
+static void answer_late(Job *job) {
+        const bool failed = job_has_failed(job);
+
+        if (!failed)
+                job_fail(job, set_timed_out(job));
+        job_answer(job);
+        if (!failed)
+                failure_done(&job->failure);
 }
 
 int job_on_timer(sd_event_source *source, uint64_t usec, void *userdata) {
@@ -317,8 +349,17 @@ int job_on_timer(sd_event_source *source, uint64_t usec, void *userdata) {
                         if (!queue_waits_for_conflict(job) && !orphans_fail_busy(job))
                                 queue_fail_busy(job);
                         break;
+                case JOB_COMMITTING:
+                        answer_late(job);
+                        break;
                 case JOB_RUNNING:
                 case JOB_ACTING:
+                        /* umount2(2) writes everything back, and a reply still counts. */
+                        if (job->at == AT_UNMOUNT) {
+                                answer_late(job);
+                                job_set_timer(job);
+                                return 0;
+                        }
                         job_fail(job, set_timed_out(job));
                         job_answer(job);
                         break;

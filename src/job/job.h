@@ -37,6 +37,18 @@ typedef enum JobState {
         JOB_STATES,
 } JobState;
 
+/* The place where a job with a child, or with a record that is being written, may hang. */
+typedef enum JobAt {
+        AT_WORKER,  /* the child has said nothing yet */
+        AT_LOOK,    /* the child looks at source and target */
+        AT_STAGE,   /* Plan is answered */
+        AT_FILES,   /* Walk is answered */
+        AT_PUBLISH, /* Ready is answered */
+        AT_UNMOUNT, /* the child calls umount2(2) */
+        AT_STATE,   /* the disk of the state */
+        AT_WORDS,
+} JobAt;
+
 /* The sender of a call. */
 typedef struct Caller {
         char *text; /* for the journal */
@@ -100,7 +112,8 @@ struct Job {
         sd_bus *worker;
         sd_bus_slot *call;
         sd_bus_message *question; /* the child's open question */
-        uint64_t settings;        /* digest of the configuration with which the child was called */
+        JobAt at;
+        uint64_t settings; /* digest of the configuration with which the child was called */
 
         Plan plan;
         char *share_target; /* target of plan.share, which may go */

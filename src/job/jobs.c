@@ -216,6 +216,9 @@ static int join_job(Job *job, const Caller *caller, JobReply reply, void *userda
         r = add_waiter(&job->waiters, &job->n_waiters, caller, LIMIT_WAITERS, reply, userdata, f);
         if (r != 0)
                 return r;
+        /* The time of the earlier callers is over. */
+        if (job->deadline_usec == UINT64_MAX)
+                job_set_deadline(job, job_timeout_usec(job));
         log_debug("%s: job %llu: another caller waits for it.", job->request.volume, (unsigned long long) job->id);
         queue_advance(job->jobs);
         return 0;

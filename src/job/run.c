@@ -22,6 +22,7 @@
 
 static int on_plan(sd_bus_message *m, void *userdata, sd_bus_error *error);
 static int on_walk(sd_bus_message *m, void *userdata, sd_bus_error *error);
+static int on_at(sd_bus_message *m, void *userdata, sd_bus_error *error);
 static int on_progress(sd_bus_message *m, void *userdata, sd_bus_error *error);
 static int on_ready(sd_bus_message *m, void *userdata, sd_bus_error *error);
 static int on_child_reply(sd_bus_message *reply, void *userdata, sd_bus_error *error);
@@ -41,6 +42,7 @@ static int call_worker(Job *job, const char *method, int (*append)(const Job *jo
         int r;
 
         job->settings = s->settings.digest;
+        job->at = AT_WORKER;
         r = peer_connect(s->worker_socket, s->event, &job->worker);
         if (r < 0)
                 return r;
@@ -53,6 +55,9 @@ static int call_worker(Job *job, const char *method, int (*append)(const Job *jo
                 return r;
         r = sd_bus_match_signal(job->worker, NULL, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_PROGRESS, on_progress,
                                 job);
+        if (r < 0)
+                return r;
+        r = sd_bus_match_signal(job->worker, NULL, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_AT, on_at, job);
         if (r < 0)
                 return r;
         r = sd_bus_message_new_method_call(job->worker, &call, NULL, WORKER_PATH, WORKER_INTERFACE, method);
@@ -139,6 +144,24 @@ static int disbelieve_child(Job *job, int r) {
 /* A question that the operation does not have, or that is not due in this state. */
 static bool is_unasked(const Job *job, bool has_question) {
         return job->question || !has_question || job->state != JOB_RUNNING;
+}
+
+/* The signal At. */
+static int on_at(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        Job *job = userdata;
+        const char *word;
+        int r;
+
+        if (job->state != JOB_RUNNING && job->state != JOB_ACTING)
+                return 0;
+        r = sd_bus_message_read(m, "s", &word);
+        if (r >= 0)
+                r = worker_at_from_string(word);
+        if (r < 0)
+                (void) disbelieve_child(job, -EBADMSG);
+        else if (job->at <= AT_LOOK)
+                job->at = r == WORKER_AT_UNMOUNT && job->operation == OPERATION_UNMOUNT ? AT_UNMOUNT : AT_LOOK;
+        return 0;
 }
 
 /* The question Plan. */
@@ -236,6 +259,7 @@ static int on_plan(sd_bus_message *m, void *userdata, sd_bus_error *error) {
                 send_plan_step(job, PLAN_WAIT);
                 return 1;
         }
+        job->at = AT_STAGE;
         if (r == 0 && a.step != PLAN_STOP)
                 r = send_answer(job, &a);
         job_fail(job, r);
@@ -253,6 +277,7 @@ static int on_plan(sd_bus_message *m, void *userdata, sd_bus_error *error) {
 static void answer_durable(Job *job) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *question = TAKE_PTR(job->question);
 
+        job->at = job->identity.id != 0 ? AT_PUBLISH : AT_FILES;
         if (job_has_failed(job))
                 mount_identity_done(&job->identity);
         else if (job->identity.id != 0 && job->state == JOB_RUNNING)

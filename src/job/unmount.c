@@ -105,10 +105,12 @@ static void revert_unmount(Job *job) {
         /* The state may be another job's, while this one waits. */
         if (!h || h->state != HOLDER_UNMOUNTING)
                 return;
-        set_holder_state(job, HOLDER_MOUNTED);
+        /* A lost child may have unmounted it: if the watch finds so, that is no loss. */
         if (job->failure.kind == FAILURE_WORKER_FAILED || job->failure.kind == FAILURE_TIMED_OUT ||
             job->failure.kind == FAILURE_CANCELED)
                 watch_recheck(job->jobs->state);
+        else
+                set_holder_state(job, HOLDER_MOUNTED);
 }
 
 const OperationType unmount_operation = {

@@ -8,7 +8,7 @@
 #include "wire/message-ids.h"
 #include "state/commit.h"
 
-enum { REWRITE_INTERVAL_USEC = 1000000, COMMIT_DELAY_MAX_USEC = 10000 };
+enum { REWRITE_INTERVAL_USEC = 1000000, COMMIT_DELAY_MAX_USEC = 10000, LAST_COMMIT_SEC = 3 };
 
 struct Deferred {
         Deferred *next;
@@ -204,6 +204,20 @@ int commit_now(State *s) {
                 store_wait(s->store);
         } while (commit_is_due(s));
         return store_get_error(s->store);
+}
+
+int commit_last(State *s) {
+        const uint64_t end = now_monotonic_usec() + LAST_COMMIT_SEC * USEC_PER_SEC;
+
+        do {
+                commit_start(s);
+                if (store_wait_until(s->store, end) < 0)
+                        return log_error_errno(
+                                -ETIMEDOUT,
+                                "The last changes could not be written to %s in %i seconds: ending without them. At its next start selvold compares the record with the mount table.",
+                                s->path, LAST_COMMIT_SEC);
+        } while (commit_is_due(s));
+        return 0;
 }
 
 int commit_get_error(const State *s) {

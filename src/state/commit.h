@@ -25,9 +25,12 @@ Holder *commit_release(State *s, Volume *v, Holder *h);
 void commit_removal(State *s, Volume *v);
 /* Calls back when everything recorded so far is durable. Returns 0; -ENOMEM: will not call back. */
 int commit_then(State *s, CommitCallback callback, void *userdata);
-/* Waits until everything is durable, or can't be written. Only for start and end. Returns 0 or a negative
+/* Waits until everything is durable, or can't be written. Only for the start. Returns 0 or a negative
  * errno. */
 int commit_now(State *s);
+/* The same for the end, but gives up after some seconds. Returns 0, or -ETIMEDOUT if the store still writes
+ * and must not be closed. */
+int commit_last(State *s);
 
 /* The error of the last commit, a negative errno; 0: none. The next commit tries to write everything, at most
  * once a second. */

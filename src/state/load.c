@@ -182,9 +182,9 @@ State *state_free(State *s) {
         commit_teardown(s);
         watch_stop(s);
         unrecorded_free(s);
-        if (s->store)
-                (void) commit_now(s);
-        store_close(s->store);
+        /* A store whose disk has stalled ends with the process. */
+        if (!s->store || commit_last(s) >= 0)
+                store_close(s->store);
         volumes_done(&s->volumes);
         node_done(&s->node);
         settings_done(&s->settings);

@@ -171,7 +171,8 @@ static bool is_whole(const MountFact *fact) {
         return streq(strempty(fact->root), "/") || streq(fact->fs_type, "btrfs");
 }
 
-static Verdict judge_holder(const Volume *v, const Holder *h, const MountFact *fact) {
+/* quietly: see reconcile(). */
+static Verdict judge_holder(const Volume *v, const Holder *h, const MountFact *fact, bool quietly) {
         /* The worker's note says that this is the volume's mount, and not a similar one. */
         bool there =
                 is_mount_of_holder(h, fact) && streq(h->target, fact->target) && streq(strempty(fact->volume), v->id);
@@ -183,7 +184,7 @@ static Verdict judge_holder(const Volume *v, const Holder *h, const MountFact *f
                 return there ? ROLL_BACK : RELEASE;
         case HOLDER_MOUNTED:
         default:
-                return there ? KEEP : LOST;
+                return there ? KEEP : quietly ? RELEASE : LOST;
         }
 }
 
@@ -204,8 +205,8 @@ static int finish_mount(State *s, Volume *v, Holder *h, const MountFact *fact) {
         return r;
 }
 
-void reconcile_holder(State *s, Volume *v, Holder *h, const MountFact *fact) {
-        switch (judge_holder(v, h, fact)) {
+static void carry_out(State *s, Volume *v, Holder *h, const MountFact *fact, Verdict verdict) {
+        switch (verdict) {
         case KEEP:
                 report_mount(s, v, h, fact);
                 break;
@@ -229,6 +230,10 @@ void reconcile_holder(State *s, Volume *v, Holder *h, const MountFact *fact) {
         }
 }
 
+void reconcile_holder(State *s, Volume *v, Holder *h, const MountFact *fact) {
+        carry_out(s, v, h, fact, judge_holder(v, h, fact, false));
+}
+
 char *target_claim_key(const char *target) {
         return strdup_printf("target:%s", target);
 }
@@ -242,18 +247,26 @@ bool target_is_claimed(const State *s, const char *target) {
 /* Concludes nothing while a job or an orphan has the target claimed. Outside of TargetRoots= the worker only
  * lists mounts that it has noted. A note precedes the visible mount: a holder in state "mounting" that is not
  * listed has no mount. */
-static void reconcile_unclaimed(State *s, Volume *v, Holder *h, const MountFact *fact) {
+static void reconcile_unclaimed(State *s, Volume *v, Holder *h, const MountFact *fact, bool quietly) {
         if (!fact && h->state == HOLDER_MOUNTED && !roots_contain(s->settings.target_roots, h->target))
                 return;
         if (fact)
                 holder_notice_others(s, h, fact);
         if (!target_is_claimed(s, h->target))
-                reconcile_holder(s, v, h, fact);
-        else if (judge_holder(v, h, fact) == LOST)
+                carry_out(s, v, h, fact, judge_holder(v, h, fact, quietly));
+        else if (judge_holder(v, h, fact, quietly) == LOST)
                 s->recheck_needed = true;
 }
 
-int reconcile(State *s, const MountFact *facts, size_t n_facts) {
+static bool is_left(const Holder *h, const MountIdentity *left, size_t n_left) {
+        for (size_t i = 0; i < n_left; i++)
+                if (left[i].id == h->mount_id && streq_ptr(left[i].device, h->device))
+                        return true;
+        return false;
+}
+
+int reconcile(State *s, const Watched *w, bool first) {
+        const size_t n_facts = w->n_mounts;
         _cleanup_free_ const MountFact **sorted = calloc(n_facts + 1, sizeof(MountFact *));
         Volume *v, *next;
         Holder *h, *next_holder;
@@ -261,7 +274,7 @@ int reconcile(State *s, const MountFact *facts, size_t n_facts) {
         if (!sorted)
                 return -ENOMEM;
         for (size_t i = 0; i < n_facts; i++)
-                sorted[i] = &facts[i];
+                sorted[i] = &w->mounts[i];
         qsort(sorted, n_facts, sizeof(MountFact *), compare_facts);
 
         s->recheck_needed = false;
@@ -270,7 +283,8 @@ int reconcile(State *s, const MountFact *facts, size_t n_facts) {
                         const MountFact *key = &(MountFact){ .mount_id = h->mount_id };
                         const MountFact **found = bsearch(&key, sorted, n_facts, sizeof(MountFact *), compare_facts);
 
-                        reconcile_unclaimed(s, v, h, found ? *found : NULL);
+                        reconcile_unclaimed(s, v, h, found ? *found : NULL,
+                                            first && !found && !is_left(h, w->left, w->n_left));
                 }
         return 0;
 }

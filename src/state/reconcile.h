@@ -5,10 +5,12 @@
 
 /* Compares the record with the mount table: holders without a job, and mounts without a record. */
 
-/* Corrects the record by the kernel's mount table. Every holder is confirmed; an interrupted mount or unmount
- * is finished or rolled back; a holder whose mount is gone is released. Holders at a target that a job has
- * claimed are left to that job. Returns 0 or -ENOMEM. */
-int reconcile(State *s, const MountFact *facts, size_t n_facts) _warn_unused_;
+/* Corrects the record by the worker's look at the mount table. Every holder is confirmed; an interrupted
+ * mount or unmount is finished or rolled back; a holder whose mount is gone is released. Holders at a target
+ * that a job has claimed are left to that job. first: the first look since selvold's start: selvol has
+ * unmounted a mount of which there is no note any more, and an earlier selvold has not recorded that. Returns
+ * 0 or -ENOMEM. */
+int reconcile(State *s, const Watched *w, bool first) _warn_unused_;
 /* Like reconcile(), for one holder and the mount with its id (NULL: none). May free the holder. */
 void reconcile_holder(State *s, Volume *v, Holder *h, const MountFact *fact);
 

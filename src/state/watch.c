@@ -17,6 +17,7 @@ struct WorkerWatch {
         sd_event_source *retry;
         unsigned retry_sec;
         uint64_t asked_usec;       /* request time of the oldest pending snapshot; 0: none; CLOCK_MONOTONIC */
+        bool compared;             /* the first look since selvold's start is done */
         bool heard;                /* the last request was answered; the connection has not failed since */
         uint64_t n_expected;       /* mounts recorded so far */
         uint64_t n_expected_asked; /* n_expected at the request of the snapshot */
@@ -62,8 +63,11 @@ static int take_snapshot(State *s, sd_bus_message *reply) {
         if (r < 0)
                 return r;
         (void) state_take_node(s, &w.node);
-        r = reconcile(s, w.mounts, w.n_mounts);
-        return r < 0 ? r : unrecorded_take(s, w.mounts, w.n_mounts);
+        r = reconcile(s, &w, !s->watch->compared);
+        if (r < 0)
+                return r;
+        s->watch->compared = true;
+        return unrecorded_take(s, w.mounts, w.n_mounts);
 }
 
 static void compare_holder(State *s, Volume *v, Holder *h, const MountFact *fact) {

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <sys/eventfd.h>
 
+#include "basic/time-util.h"
 #include "store/store-rows.h"
 #include "store/store.h"
 
@@ -262,4 +263,21 @@ void store_wait(Store *s) {
                 (void) pthread_cond_wait(&s->changed, &s->lock);
         (void) pthread_mutex_unlock(&s->lock);
         store_dispatch(s);
+}
+
+int store_wait_until(Store *s, uint64_t usec) {
+        const struct timespec end = { .tv_sec = (time_t) (usec / USEC_PER_SEC),
+                                      .tv_nsec = (long) (usec % USEC_PER_SEC * NSEC_PER_USEC) };
+        bool queued;
+        int r = 0;
+
+        (void) pthread_mutex_lock(&s->lock);
+        while (s->queued && r == 0)
+                r = pthread_cond_clockwait(&s->changed, &s->lock, CLOCK_MONOTONIC, &end);
+        queued = s->queued;
+        (void) pthread_mutex_unlock(&s->lock);
+        if (queued)
+                return -ETIMEDOUT;
+        store_dispatch(s);
+        return 0;
 }

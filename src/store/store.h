@@ -74,5 +74,8 @@ int store_get_fd(const Store *s);
 void store_dispatch(Store *s);
 /* Waits until the transaction that was handed over is done, and calls back. */
 void store_wait(Store *s);
+/* The same, at most until then (CLOCK_MONOTONIC). Returns 0 or -ETIMEDOUT: then the thread still uses the
+ * store, which must not be closed. */
+int store_wait_until(Store *s, uint64_t usec) _warn_unused_;
 /* Hands over and waits. Returns 0 or a negative errno. */
 int store_commit(Store *s);

@@ -11,6 +11,12 @@ static const char *const plan_step_table[PLAN_STEPS] = {
 };
 DEFINE_STRING_TABLE(plan_step, PlanStep);
 
+static const char *const worker_at_table[WORKER_AT_WORDS] = {
+        [WORKER_AT_LOOK] = "look",
+        [WORKER_AT_UNMOUNT] = "unmount",
+};
+DEFINE_STRING_TABLE(worker_at, WorkerAt);
+
 /* The options of the request, and those that the configuration adds. */
 enum { RELIANCES_MAX = 16 * 1024, PLAN_OPTIONS_MAX = 1024 };
 
@@ -203,6 +209,7 @@ static const MessageField watched_fields[] = {
         FIELD_ARRAY(Watched, orphans, n_orphans, orphan_info, SIZE_MAX),
         FIELD_STRUCT(Watched, node, node),
         FIELD_ARRAY(Watched, mounts, n_mounts, mount_fact, SIZE_MAX),
+        FIELD_ARRAY(Watched, left, n_left, mount_identity, SIZE_MAX),
 };
 DEFINE_MESSAGE(Watched, watched, WATCHED_TYPE);
 

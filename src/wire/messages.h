@@ -136,6 +136,10 @@ typedef struct UnmountResult {
 #define UNMOUNT_RESULT_TYPE "(bs)"
 DECLARE_MESSAGE(UnmountResult, unmount_result);
 
+/* Where a child is (the signal At). */
+typedef enum WorkerAt { WORKER_AT_LOOK, WORKER_AT_UNMOUNT, WORKER_AT_WORDS } WorkerAt;
+DECLARE_STRING_TABLE(worker_at, WorkerAt);
+
 /* A child that still runs for another process, perhaps for one that is gone. */
 typedef struct OrphanInfo {
         pid_t pid;
@@ -155,9 +159,11 @@ typedef struct Watched {
         Node node;
         MountFact *mounts; /* beneath TargetRoots= */
         size_t n_mounts;
+        MountIdentity *left; /* of notes whose mount is gone, though selvol has not unmounted it */
+        size_t n_left;
 } Watched;
 
-#define WATCHED_TYPE "(ta" ORPHAN_INFO_TYPE NODE_TYPE "a" MOUNT_FACT_TYPE ")"
+#define WATCHED_TYPE "(ta" ORPHAN_INFO_TYPE NODE_TYPE "a" MOUNT_FACT_TYPE "a" MOUNT_IDENTITY_TYPE ")"
 DECLARE_MESSAGE(Watched, watched);
 
 typedef struct MountChanges {

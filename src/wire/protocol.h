@@ -54,11 +54,14 @@
  * Progress(WalkCounts, t total): at most four times a second during a walk, and once, with counts of 0,
  *   before the first file. total is the number of entries, 0: unknown. A walk without signals hangs.
  * Changed(MountChanges): see Watch.
+ * At(s): the child is about to look at source and target ("look"), or to call umount2(2) ("unmount"), from
+ *   which a child should not be killed. Without it the worker itself hangs.
  * OrphanGone(): on a connection that watches: a child that Watch has listed is gone; another Watch lists the
  *   others.
  * NodeChanged(Node): on a connection that watches: the mode or the policy of SELinux has changed; sent within
  *   a second. */
 #define WORKER_PROGRESS "Progress"
+#define WORKER_AT       "At"
 #define WORKER_CHANGED  "Changed"
 #define WORKER_NODE     "NodeChanged"
 #define WORKER_ORPHAN   "OrphanGone"

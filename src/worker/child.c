@@ -229,6 +229,28 @@ int ask_ready(Child *c, const ReadyQuestion *question, Failure *f) {
         return ask_selvold(c, DECISION_READY, &ready_question_type, question, NULL, f);
 }
 
+/* The event loop doesn't run while an operation does. */
+static int send_now(Child *c, sd_bus_message *m) {
+        int r;
+
+        r = sd_bus_send(c->bus, m, NULL);
+        if (r >= 0)
+                r = sd_bus_flush(c->bus);
+        if (r < 0)
+                return child_peer_is_gone(c) ? -ECANCELED : r;
+        return 0;
+}
+
+int tell_at(Child *c, WorkerAt at) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
+        int r;
+
+        r = sd_bus_message_new_signal(c->bus, &m, WORKER_PATH, WORKER_INTERFACE, WORKER_AT);
+        if (r >= 0)
+                r = sd_bus_message_append(m, "s", worker_at_to_string(at));
+        return r < 0 ? r : send_now(c, m);
+}
+
 int tell_progress(Child *c, const WalkCounts *counts, uint64_t total) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
         int r;
@@ -242,11 +264,5 @@ int tell_progress(Child *c, const WalkCounts *counts, uint64_t total) {
         r = sd_bus_message_append(m, "t", total);
         if (r < 0)
                 return r;
-        r = sd_bus_send(c->bus, m, NULL);
-        /* The event loop doesn't run while an operation does. */
-        if (r >= 0)
-                r = sd_bus_flush(c->bus);
-        if (r < 0)
-                return child_peer_is_gone(c) ? -ECANCELED : r;
-        return 0;
+        return send_now(c, m);
 }

@@ -77,4 +77,5 @@ int ask_plan(Child *c, const PlanQuestion *question, PlanAnswer *ret, Failure *f
 int ask_walk(Child *c, const WalkQuestion *question, Failure *f) _warn_unused_;
 int ask_ready(Child *c, const ReadyQuestion *question, Failure *f) _warn_unused_;
 
+int tell_at(Child *c, WorkerAt at) _warn_unused_;
 int tell_progress(Child *c, const WalkCounts *counts, uint64_t total) _warn_unused_;

@@ -292,8 +292,33 @@ static int add_former(Watch *w, const char *target) {
         return strv_contains(w->former, target) ? 0 : strv_extend(&w->former, target);
 }
 
+static bool has_noted(const Watch *w, const MountNote *note) {
+        for (size_t i = 0; i < w->n_mounts; i++)
+                if (w->mounts[i].mount_id == note->id && w->mounts[i].note_id == note->unique_id)
+                        return true;
+        return false;
+}
+
+/* Lists the notes whose mount is gone. The strings of *ret are the caller's. */
+static int find_left(const Watch *w, const MountNote *notes, size_t n_notes, Watched *ret) {
+        ret->left = calloc(n_notes + 1, sizeof(MountIdentity));
+        if (!ret->left)
+                return -ENOMEM;
+        for (size_t i = 0; i < n_notes; i++) {
+                char *device;
+
+                if (has_noted(w, &notes[i]))
+                        continue;
+                device = strdup(notes[i].device);
+                if (!device)
+                        return -ENOMEM;
+                ret->left[ret->n_left++] = (MountIdentity){ .id = notes[i].id, .device = device };
+        }
+        return 0;
+}
+
 /* Reads the notes before the mount table, so a published mount that has a note is in the table. */
-static int first_look(Watch *w) {
+static int first_look(Watch *w, Watched *ret) {
         MountNote *notes = NULL;
         size_t n_notes = 0;
         int r;
@@ -308,8 +333,12 @@ static int first_look(Watch *w) {
                 if (r > 0)
                         r = add_former(w, n->target);
         }
+        if (r >= 0)
+                r = look_at_mounts(w, &w->mounts, &w->n_mounts);
+        if (r >= 0)
+                r = find_left(w, notes, n_notes, ret);
         mount_notes_free(notes, n_notes);
-        return r < 0 ? r : look_at_mounts(w, &w->mounts, &w->n_mounts);
+        return r;
 }
 
 static int on_child_gone(sd_event_source *source, int fd, uint32_t events, void *userdata) {
@@ -397,7 +426,7 @@ int watch_begin(Child *c, sd_bus_message *reply) {
                                        on_node_timer, w);
         if (r < 0)
                 return r;
-        r = first_look(w);
+        r = first_look(w, &watched);
         if (r < 0)
                 return r;
         c->watch = TAKE_PTR(w);

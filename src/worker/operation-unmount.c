@@ -85,7 +85,9 @@ int operation_unmount(Child *c, const UnmountCall *call, UnmountResult *result, 
         if (r == 0)
                 return check_absent(c, call, f);
         open_unmounted_source(c, call, &source);
-        r = unmount_noted(c, call, &result->unmounted, f);
+        r = tell_at(c, WORKER_AT_UNMOUNT);
+        if (r >= 0)
+                r = unmount_noted(c, call, &result->unmounted, f);
         if (r != 0)
                 return r;
         if (result->unmounted || !is_anywhere(note.id))

@@ -115,6 +115,8 @@ static int read_call(sd_bus_message *m, const MessageType *type, void *ret_call)
                 if (r >= 0)                                                                  \
                         r = check_configuration(userdata, member, call.origin.settings, &f); \
                 if (r == 0)                                                                  \
+                        r = tell_at(userdata, WORKER_AT_LOOK);                               \
+                if (r == 0)                                                                  \
                         r = operation_##name(userdata, &call, &result, &f);                  \
                 if (r == 0)                                                                  \
                         r = reply_with(m, &result_name##_type, &result);                     \
@@ -176,6 +178,7 @@ static const sd_bus_vtable vtable[] = {
         METHOD(WORKER_WATCH, "t", WATCHED_TYPE, on_watch),
         METHOD(WORKER_EXPECT, MOUNT_FACT_TYPE, NULL, on_expect),
         SD_BUS_SIGNAL(WORKER_PROGRESS, WALK_COUNTS_TYPE "t", 0),
+        SD_BUS_SIGNAL(WORKER_AT, "s", 0),
         SD_BUS_SIGNAL(WORKER_CHANGED, MOUNT_CHANGES_TYPE, 0),
         SD_BUS_SIGNAL(WORKER_ORPHAN, NULL, 0),
         SD_BUS_SIGNAL(WORKER_NODE, NODE_TYPE, 0),

@@ -80,7 +80,7 @@
 #include "wire/peer.h"
 #include "wire/protocol.h"
 
-enum { CONNECTIONS_MAX = 256, LOOK_INTERVAL_USEC = 50000 };
+enum { CONNECTIONS_MAX = 256, LOOK_INTERVAL_USEC = 50000, FIRST_ID = 1000, IDS = 1024 };
 
 static sd_bus *peer;
 static bool served;
@@ -91,6 +91,10 @@ static bool watching, watched_orphan;
 static _Noreturn void hang(void) {
         for (;;)
                 pause();
+}
+
+static void tell_at(WorkerAt at) {
+        check(sd_bus_emit_signal(peer, WORKER_PATH, WORKER_INTERFACE, WORKER_AT, "s", worker_at_to_string(at)));
 }
 
 static void step(const char *source, const char *where) {
@@ -518,6 +522,7 @@ static void outlive(const Operation *o) {
 /* The real worker keeps notes of its mounts, too: mount/mount-note.h. */
 static void note_mount(const Operation *o) {
         write_text(FORMAT("%s/note-%" PRIu64, directory, o->mount.mount_id), o->volume);
+        write_text(FORMAT("%s/device-%" PRIu64, directory, o->mount.mount_id), o->mount.device);
 }
 
 static int publish(Operation *o, Failure *f) {
@@ -679,6 +684,7 @@ static int end_operation(sd_bus_message *call, const Operation *o, int r, const 
                 type call;                                                                   \
                                                                                              \
                 check(name##_call_read(m, &call));                                           \
+                tell_at(WORKER_AT_LOOK);                                                     \
                 return end_operation(m, &o, name##_volume(&o, &call, &f), &f, error);        \
         }                                                                                    \
         struct on_##name##_needs_a_semicolon
@@ -728,6 +734,7 @@ static int on_verify(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         VerifyCall call;
 
         check(verify_call_read(m, &call));
+        tell_at(WORKER_AT_LOOK);
         path = find_mount(&table, call.path);
         compare(&call, path ? path : &none, &v);
         mount = isempty(call.mount_target) ? NULL : find_mount(&table, call.mount_target);
@@ -766,6 +773,7 @@ static int on_unmount(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         there = find_mount(&table, call.target);
         if (there && behaves(there->source, "busy"))
                 return sd_bus_error_set(error, ERROR_PREFIX "Busy", "The mount is in use.");
+        tell_at(WORKER_AT_UNMOUNT);
         if (there)
                 step(there->source, "unmount");
 
@@ -776,6 +784,8 @@ static int on_unmount(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         if (found) {
                 size_t i = (size_t) (there - table.mounts);
 
+                (void) unlink(FORMAT("%s/note-%" PRIu64, directory, there->mount_id));
+                (void) unlink(FORMAT("%s/device-%" PRIu64, directory, there->mount_id));
                 table.mounts[i] = table.mounts[--table.n_mounts];
                 write_table(&table);
         }
@@ -811,6 +821,23 @@ static Observed look(void) {
         for (size_t i = 0; i < table.n_mounts; i++)
                 table.mounts[i].volume = read_text(FORMAT("%s/note-%" PRIu64, directory, table.mounts[i].mount_id));
         return table;
+}
+
+/* The notes whose mount is gone. */
+static MountIdentity *find_left(size_t *ret_n) {
+        MountIdentity *left = check_memory(calloc(IDS, sizeof(*left)));
+
+        *ret_n = 0;
+        for (uint64_t id = FIRST_ID; id < FIRST_ID + IDS; id++) {
+                char *device = read_text(FORMAT("%s/device-%" PRIu64, directory, id));
+
+                for (size_t i = 0; device && i < watched.n_mounts; i++)
+                        if (watched.mounts[i].mount_id == id)
+                                device = NULL;
+                if (device)
+                        left[(*ret_n)++] = (MountIdentity){ .id = id, .device = device };
+        }
+        return left;
 }
 
 static void tell_changes(void) {
@@ -864,8 +891,10 @@ static bool read_orphan(OrphanInfo *ret) {
 
 static int on_watch(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         sd_bus_message *reply = new_reply(m);
+        MountIdentity *left;
         OrphanInfo orphan;
         uint64_t settings;
+        size_t n_left;
 
         check(sd_bus_message_read(m, "t", &settings));
         if (access(FORMAT("%s/hang-watch", directory), F_OK) == 0) {
@@ -876,8 +905,9 @@ static int on_watch(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         watched_node = read_node();
         watched = look();
         watching = true;
+        left = find_left(&n_left);
         check(watched_append(reply, &(Watched){ settings, &orphan, watched_orphan, watched_node, watched.mounts,
-                                                watched.n_mounts }));
+                                                watched.n_mounts, left, n_left }));
         return send_reply(reply);
 }
 
