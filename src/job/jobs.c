@@ -190,19 +190,36 @@ static bool is_same(const Job *job, Operation operation, const Request *q, Verif
         }
 }
 
-/* The job that does exactly this and can still reply. Its first caller sets the pace of its walk. A call does
- * not join a job that a later unmount is going to undo. */
+/* Whether the job may undo what an equal job before it has done. */
+static bool undoes_call(const Job *job, Operation operation, const Request *q) {
+        const Request *own = &job->request;
+        const bool relabels = job->operation == OPERATION_RELABEL || own->relabel_by == RELABEL_BY_SERVICE,
+                   regroups = own->fs_group != GID_NONE && own->fs_group != q->fs_group;
+
+        if (!operation_type(job->operation)->changes || !streq(own->volume, q->volume))
+                return false;
+        switch (operation) {
+        case OPERATION_RELABEL:
+                return relabels;
+        case OPERATION_OWNERSHIP:
+                return regroups;
+        case OPERATION_VERIFY:
+                return relabels || regroups;
+        default:
+                return job->operation != operation && streq(own->target, q->target);
+        }
+}
+
+/* The job that does exactly this and can still reply, unless a later job undoes it: of calls that contradict
+ * each other, the last one decides. Its first caller sets the pace of its walk. */
 static Job *find_same(Jobs *jobs, Operation operation, const Request *q, VerifyDepth depth) {
         Job *job, *same = NULL;
 
-        DL_FOREACH (jobs->list, job) {
-                if (job->state >= JOB_STOPPING)
-                        continue;
-                if (!same && is_same(job, operation, q, depth))
-                        same = job;
-                else if (operation != OPERATION_UNMOUNT && is_same(job, OPERATION_UNMOUNT, q, depth))
+        DL_FOREACH (jobs->list, job)
+                if (is_same(job, operation, q, depth))
+                        same = same || job->state >= JOB_STOPPING ? same : job;
+                else if (undoes_call(job, operation, q))
                         same = NULL;
-        }
         return same;
 }
 
@@ -224,21 +241,28 @@ static int join_job(Job *job, const Caller *caller, JobReply reply, void *userda
         return 0;
 }
 
-/* The volume at the target: by the record, by a job without an outcome yet, or by a mount whose record
- * was lost. */
+/* The volume that will be at the target when the jobs before have ended, or the last one that they unmount
+ * there. No job mounts a volume where another one stays. */
 static int resolve_volume(const Jobs *jobs, Request *q) {
-        const Unrecorded *lost;
+        const Unrecorded *lost = unrecorded_find(jobs->state, q->target);
+        const char *volume = lost ? lost->volume : NULL;
+        bool stays = lost;
         const Job *job;
         Volume *v;
 
-        if (volumes_find_target(&jobs->state->volumes, q->target, &v))
-                return free_and_strdup(&q->volume, v->id);
-        DL_FOREACH (jobs->list, job)
-                if (operation_type(job->operation)->changes && !job_has_outcome(job) &&
-                    streq(strempty(job->request.target), q->target))
-                        return free_and_strdup(&q->volume, job->request.volume);
-        lost = unrecorded_find(jobs->state, q->target);
-        return lost ? free_and_strdup(&q->volume, lost->volume) : 0;
+        if (volumes_find_target(&jobs->state->volumes, q->target, &v)) {
+                volume = v->id;
+                stays = true;
+        }
+        DL_FOREACH (jobs->list, job) {
+                if (!operation_type(job->operation)->changes || job_has_outcome(job) ||
+                    !streq(strempty(job->request.target), q->target))
+                        continue;
+                if (!stays)
+                        volume = job->request.volume;
+                stays = job->operation != OPERATION_UNMOUNT || !streq(volume, job->request.volume);
+        }
+        return volume ? free_and_strdup(&q->volume, volume) : 0;
 }
 
 static int job_new(Jobs *jobs, Operation operation, Request *request, VerifyDepth depth, Caller *caller,
