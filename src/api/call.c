@@ -202,6 +202,7 @@ static int append_answer(sd_bus_message *m, const Job *job) {
 static void put_ended(Dict *d, const Job *job) {
         const OperationResult *result = job_operation_result(job);
 
+        dict_put_string(d, "Volume", job->request.volume);
         if (job_has_failed(job))
                 dict_put(d, "ErrorMessage", "s", strempty(job->failure.message));
         dict_put_u64(d, "DurationUSec", job->progress.duration_usec);

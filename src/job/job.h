@@ -139,7 +139,6 @@ struct Jobs {
         State *state;
         Job *list; /* in the order of arrival, with those that have ended */
         struct Orphan *orphans;
-        uint64_t last_id;
         sd_event_source *expiry;
         sd_event_source *advance; /* calls jobs_advance() once */
 };

@@ -275,7 +275,7 @@ static int job_new(Jobs *jobs, Operation operation, Request *request, VerifyDept
                 return -ENOMEM;
         *job = (Job){
                 .jobs = jobs,
-                .id = ++jobs->last_id,
+                .id = commit_next_job(jobs->state),
                 .operation = operation,
                 .state = JOB_QUEUED,
                 .request = *request,

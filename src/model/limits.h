@@ -41,6 +41,12 @@ enum {
         JOBS_WAITING_OF_CALLER_MAX = 1024, /* jobs that do not unmount */
 };
 
+/* Numbers of jobs, which no later selvold of the boot uses for other jobs. */
+#define JOB_NUMBER_MAX UINT64_C(1000000000000000) /* JSON has exact numbers up to here */
+enum {
+        JOB_NUMBERS = 10000, /* numbers recorded in advance: more than the jobs that can wait at once */
+};
+
 /* Calls that wait for the reply of one job, and as many that wait for its end. */
 enum {
         WAITERS_MAX = 96,         /* calls: so many programs never repeat one call */

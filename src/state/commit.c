@@ -99,6 +99,8 @@ static void commit_start(State *s) {
                 s->commit_started_usec = now_monotonic_usec();
                 s->waiting = TAKE_PTR(s->deferred);
                 if (s->rewriting)
+                        store_put_job_numbers(s->store, s->job_numbers);
+                if (s->rewriting)
                         store_hand_over_anew(s->store, &s->volumes, s->boot_id, on_stored, s);
                 else
                         store_hand_over(s->store, on_stored, s);
@@ -186,6 +188,22 @@ void commit_removal(State *s, Volume *v) {
         store_delete_volume(s->store, v->id);
         event_emit(s, volume_removed, v);
         volumes_remove(&s->volumes, v);
+}
+
+static void record_job_numbers(State *s) {
+        s->job_numbers = s->last_job + JOB_NUMBERS;
+        store_put_job_numbers(s->store, s->job_numbers);
+}
+
+void commit_job_numbers(State *s, uint64_t used) {
+        s->last_job = used;
+        record_job_numbers(s);
+}
+
+uint64_t commit_next_job(State *s) {
+        if (s->job_numbers - s->last_job <= JOB_NUMBERS / 2)
+                record_job_numbers(s);
+        return ++s->last_job;
 }
 
 int commit_then(State *s, CommitCallback callback, void *userdata) {

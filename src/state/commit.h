@@ -23,6 +23,10 @@ void commit_holder(State *s, Volume *v, const Holder *h);
 Holder *commit_release(State *s, Volume *v, Holder *h);
 /* Drops a volume from memory, bus and store. */
 void commit_removal(State *s, Volume *v);
+/* No job gets a number that a job of the same boot had. Numbers are recorded long before they are used, so
+ * that no job waits for the disk. used: the last one that an earlier selvold of this boot has recorded. */
+void commit_job_numbers(State *s, uint64_t used);
+uint64_t commit_next_job(State *s);
 /* Calls back when everything recorded so far is durable. Returns 0; -ENOMEM: will not call back. */
 int commit_then(State *s, CommitCallback callback, void *userdata);
 /* Waits until everything is durable, or can't be written. Only for the start. Returns 0 or a negative

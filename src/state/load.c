@@ -94,6 +94,7 @@ static int open_store(State *s) {
 
 static int load_store(State *s) {
         _cleanup_free_ char *recorded = NULL;
+        uint64_t job_numbers = 0;
         int r;
 
         r = open_store(s);
@@ -106,11 +107,16 @@ static int load_store(State *s) {
                 return log_error_errno(r, "The state %s is in use: another selvold is running.", s->path);
         if (r >= 0)
                 r = store_get_boot_id(s->store, &recorded);
+        if (r >= 0)
+                r = store_get_job_numbers(s->store, &job_numbers);
         if (r < 0)
                 return log_error_errno(r, "Failed to open the state %s: %m", s->path);
 
-        if (streq(recorded, s->boot_id))
+        if (streq(recorded, s->boot_id)) {
+                commit_job_numbers(s, job_numbers);
                 return 0;
+        }
+        commit_job_numbers(s, 0);
         if (!isempty(recorded))
                 reconcile_reboot(s);
         store_put_boot_id(s->store, s->boot_id);

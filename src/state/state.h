@@ -83,6 +83,8 @@ typedef struct State {
         uint64_t uncommitted_since_usec; /* a commit is due since then; 0: none is due; CLOCK_MONOTONIC */
         uint64_t next_rewrite_usec;      /* earliest next attempt after the store failed; CLOCK_MONOTONIC */
         bool store_failure_told;
+        uint64_t last_job;    /* the number of the last job */
+        uint64_t job_numbers; /* the last number that is recorded as used */
 } State;
 
 static inline const char *state_selinux_mode(const State *s) {

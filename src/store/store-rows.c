@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <inttypes.h>
+
 #include <utlist.h>
 
 #include "basic/path-util.h"
 #include "model/context.h"
+#include "model/limits.h"
 #include "store/store-rows.h"
 
 /* A column that is a plain member of a struct. */
@@ -117,6 +120,14 @@ void rows_put_boot_id(Changes *all, const char *boot_id) {
 
         if (c)
                 change_set_text(c, META_VALUE, boot_id);
+}
+
+void rows_put_job_numbers(Changes *all, uint64_t end) {
+        _cleanup_free_ char *text = strdup_printf("%" PRIu64, end);
+        Change *c = changes_append(all, PUT_META, "job_numbers");
+
+        if (c)
+                change_set_text(c, META_VALUE, strempty(text));
 }
 
 void rows_put_everything(Changes *all, const Volumes *volumes, const char *boot_id) {
@@ -244,6 +255,19 @@ int rows_get_boot_id(const StoreFile *f, char **ret) {
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(id);
+        return 0;
+}
+
+int rows_get_job_numbers(const StoreFile *f, uint64_t *ret) {
+        _cleanup_statement_ sqlite3_stmt *st = f->statements[GET_META];
+        unsigned long long end;
+        int r;
+
+        (void) sqlite3_bind_text(st, 1, "job_numbers", -1, SQLITE_STATIC);
+        r = statement_step(st);
+        if (r < 0 && r != -EUCLEAN)
+                return r;
+        *ret = r > 0 && parse_u64(text_column(st, META_VALUE), &end) >= 0 && end <= JOB_NUMBER_MAX ? end : 0;
         return 0;
 }
 

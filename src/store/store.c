@@ -155,10 +155,20 @@ int store_get_boot_id(Store *s, char **ret) {
         return rows_get_boot_id(&s->file, ret);
 }
 
+int store_get_job_numbers(Store *s, uint64_t *ret) {
+        assert(s && ret);
+
+        return rows_get_job_numbers(&s->file, ret);
+}
+
 /* --- changes --- */
 
 void store_put_boot_id(Store *s, const char *boot_id) {
         rows_put_boot_id(&s->changes, boot_id);
+}
+
+void store_put_job_numbers(Store *s, uint64_t end) {
+        rows_put_job_numbers(&s->changes, end);
 }
 
 void store_put_volume(Store *s, const Volume *v) {

@@ -49,6 +49,11 @@ int store_load(Store *s, Volumes *all, StoreSkipped skipped, void *userdata) _wa
 int store_get_boot_id(Store *s, char **ret) _warn_unused_;
 void store_put_boot_id(Store *s, const char *boot_id);
 
+/* The highest number that a job of this file may have had: 0 if none is recorded, or it can't be read. A
+ * rewrite records it only if it is put again. */
+int store_get_job_numbers(Store *s, uint64_t *ret) _warn_unused_;
+void store_put_job_numbers(Store *s, uint64_t end);
+
 /* Record a volume without its holders, or one of its holders; drop a volume with its holders, or the holder
  * at a target. Errors are reported by the transaction. */
 void store_put_volume(Store *s, const Volume *v);

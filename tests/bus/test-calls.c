@@ -36,8 +36,8 @@
  *   until STEP                  repeats the step until it holds
  *
  * or a command in the table of call-commands.c. Blanks separate words; a text in double quotes, in braces, or
- * in the angle brackets of OPTION=<GVariant text> is part of one word. The calls of jobs are numbered from
- * the start of selvold on, from 1, whether selvold ever shows them or not.
+ * in the angle brackets of OPTION=<GVariant text> is part of one word. The calls of jobs are numbered from 1,
+ * whether selvold ever shows them or not, and with the second start of selvold from 10001.
  *
  * An expectation is about an argument of the reply, or a key of its dictionary: KEY=VALUE, KEY~TEXT (the
  * value holds the text), KEY*TEXT (it ends with the text), KEY!=VALUE, KEY!~TEXT, KEY>NUMBER, KEY<NUMBER,

@@ -363,19 +363,19 @@ TEST_PLUGIN(test_killed, "killed") {
 
         assert_answer(c, "VolumeDriver.Create", CREATE("db", HELD), DONE);
         fd = begin_post(c, "VolumeDriver.Mount", DB);
-        wait_for_job(&c->f, 2, "running"); /* the first job was the plan at the creation */
+        wait_for_job(&c->f, 10002, "running"); /* the first job was the plan at the creation */
         plugin_restart(c, "10s");
         close(fd);
 
         fd = begin_post(c, "VolumeDriver.Mount", DB);
-        WAIT_FOR(log_has(c, "db: job 2: another caller waits for it."));
+        WAIT_FOR(log_has(c, "db: job 10002: another caller waits for it."));
         daemon_stop(&c->f, SIGKILL);
         answer = end_post(fd, "500");
         g_assert_nonnull(strstr(answer, "selvold ended before it answered."));
         daemon_start(&c->f);
 
         fd = begin_post(c, "VolumeDriver.Mount", DB);
-        wait_for_job(&c->f, 1, "running");
+        wait_for_job(&c->f, 20001, "running");
         worker_stop(&c->f);
         g_free(answer);
         answer = end_post(fd, "500");

@@ -121,7 +121,7 @@ static void on_answered(GObject *source, GAsyncResult *result, gpointer userdata
         if (!body)
                 return;
         last = g_variant_get_child_value(body, g_variant_n_children(body) - 1);
-        /* The call goes to the unique name of this selvold, as the next selvold counts its jobs anew. */
+        /* The call goes to the unique name of this selvold: the next one does not know the job. */
         if (g_variant_is_of_type(last, G_VARIANT_TYPE_OBJECT_PATH))
                 send(userdata, g_dbus_message_get_sender(reply), g_variant_get_string(last, NULL), "org.selvol1.Job",
                      "Wait", g_variant_new("()"), on_waited);

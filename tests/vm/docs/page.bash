@@ -31,7 +31,7 @@ page_clean() {
     rm -rf /var/lib/selvol-metrics /var/lib/prometheus/node-exporter/selvol.prom
     systemctl daemon-reload
     systemctl reload selvold
-    bring_up restart selvold        # then the first job has the number 1 again
+    bring_up restart selvold        # which forgets the jobs
     soon "$page: the end" nobody_holds
     ids=$(records | grep -o '"Id" s "[^"]*"' | cut -d'"' -f4)
     # shellcheck disable=SC2086 # words
