@@ -193,6 +193,18 @@ static void append_front(Dict *d, const Job *front) {
         dict_close(d);
 }
 
+static int job_get_callers(sd_bus *bus, const char *path, const char *interface, const char *property,
+                           sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        const Job *job = userdata;
+
+        return sd_bus_message_append(reply, "u", (uint32_t) (job->n_waiters + job->n_followers));
+}
+
+static int job_get_timeout(sd_bus *bus, const char *path, const char *interface, const char *property,
+                           sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        return sd_bus_message_append(reply, "t", job_timeout_usec(userdata));
+}
+
 static int job_get_waits_for(sd_bus *bus, const char *path, const char *interface, const char *property,
                              sd_bus_message *reply, void *userdata, sd_bus_error *error) {
         const Job *job = userdata;
@@ -249,6 +261,8 @@ static const sd_bus_vtable job_vtable[] = {
         SD_BUS_PROPERTY("Context", "s", job_get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("State", "s", job_get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("WaitsFor", "aa{sv}", job_get_waits_for, 0, 0),
+        SD_BUS_PROPERTY("Callers", "u", job_get_callers, 0, 0),
+        SD_BUS_PROPERTY("TimeoutUSec", "t", job_get_timeout, 0, 0),
         SD_BUS_PROPERTY("EntriesDone", "t", NULL, offsetof(Job, progress.counts.done),
                         SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("EntriesTotal", "t", NULL, offsetof(Job, progress.total),

@@ -8,6 +8,7 @@
 #include "ctl/answer.h"
 #include "ctl/follow.h"
 #include "ctl/event-loop.h"
+#include "ctl/format.h"
 #include "ctl/progress-line.h"
 #include "ctl/terminal.h"
 
@@ -33,6 +34,7 @@ typedef struct Follow {
         sd_event_source *timer;
         bool quiet, on_terminal;
         const char *subject;   /* the name for messages */
+        const char *target;    /* of the job to look for; NULL: none */
         const char *operation; /* of the job to look for; NULL: no job, or the job is known */
         uint64_t job;          /* 0: unknown */
         char **asked;          /* the jobs whose properties were read */
@@ -54,9 +56,13 @@ static void take_progress(Follow *f, const json_t *properties) {
 }
 
 static bool is_job_of(const Follow *f, const json_t *properties) {
-        return streq(answer_string(properties, "Operation"), f->operation) &&
-               streq(answer_string(properties, "Volume"), f->subject) &&
-               !streq(answer_string(properties, "State"), "ended");
+        const char *target = answer_string(properties, "Target");
+
+        if (!streq(answer_string(properties, "Operation"), f->operation) ||
+            streq(answer_string(properties, "State"), "ended"))
+                return false;
+        return (streq(answer_string(properties, "Volume"), f->subject) || streq(target, f->subject)) &&
+               (!f->target || isempty(target) || streq(target, f->target));
 }
 
 /* Handlers ignore messages that they can't read, because they only show progress. */
@@ -160,8 +166,11 @@ static int follow_prepare(Follow *f) {
         return sd_event_source_set_enabled(f->timer, SD_EVENT_OFF);
 }
 
-/* Looks for the job of the call, if no signal has told its number. */
-static void look_for_job(Follow *f) {
+/* Looks for the job of the call. Returns the time for which a job that only this caller waits for keeps its
+ * place; 0: the job continues, or is not found. */
+static uint64_t look_for_job(Follow *f) {
+        uint64_t kept_usec = 0;
+
         _cleanup_message_ sd_bus_message *call = NULL, *reply = NULL;
         _cleanup_json_ json_t *objects = NULL;
         json_t *object;
@@ -172,21 +181,31 @@ static void look_for_job(Follow *f) {
                                            "org.freedesktop.DBus.ObjectManager", "GetManagedObjects") < 0 ||
             sd_bus_message_set_allow_interactive_authorization(call, false) < 0 ||
             sd_bus_call(f->bus, call, LOOK_TIMEOUT_USEC, NULL, &reply) < 0 || answer_read(reply, &objects) < 0)
-                return;
+                return 0;
         json_object_foreach (objects, path, object) {
                 const json_t *job = json_object_get(object, JOB_INTERFACE);
 
-                if (job && is_job_of(f, job))
-                        f->job = answer_number(job, "Id");
+                if (!job || !is_job_of(f, job))
+                        continue;
+                f->job = answer_number(job, "Id");
+                if (streq(answer_string(job, "State"), "waiting") && answer_number(job, "Callers") <= 1)
+                        kept_usec = answer_number(job, "TimeoutUSec");
         }
+        return kept_usec;
 }
 
 static int report_interrupt(Follow *f) {
-        _cleanup_free_ char *text = NULL;
+        uint64_t kept_usec = look_for_job(f);
+        _cleanup_free_ char *text = NULL, *kept = NULL;
 
-        if (f->job == 0)
-                look_for_job(f);
-        if (f->job > 0)
+        if (kept_usec > 0) {
+                kept = format_seconds(kept_usec / USEC_PER_SEC);
+                text = kept ? strdup_printf(
+                                      "the %s is not made unless the same command is run again within %s; 'selvolctl cancel %" PRIu64
+                                      "' ends it at once",
+                                      f->operation, kept, f->job)
+                            : NULL;
+        } else if (f->job > 0)
                 text = strdup_printf("job %" PRIu64 " continues; 'selvolctl cancel %" PRIu64 "' ends it", f->job,
                                      f->job);
         else
@@ -246,7 +265,12 @@ int follow_job(sd_bus *bus, const Args *a, const char *path, sd_bus_message **re
 
 int follow_request(sd_bus *bus, const Args *a, const char *operation, sd_bus_message **ret, const char *method,
                    const char *types, ...) {
-        _cleanup_(follow_done) Follow f = { .bus = bus, .operation = operation };
+        const char *last = a->operands[a->n_operands - 1];
+        _cleanup_(follow_done) Follow f = {
+                .bus = bus,
+                .target = last[0] == '/' ? last : NULL,
+                .operation = operation,
+        };
         _cleanup_message_ sd_bus_message *call = NULL;
         va_list ap;
         int r;

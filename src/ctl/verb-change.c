@@ -80,7 +80,7 @@ int verb_relabel(sd_bus *bus, const Args *a) {
         const char *context = a->n_operands > 1 ? a->operands[1] : "";
         int r;
 
-        r = follow_request(bus, a, NULL, &begun, "Relabel", "ss", a->operands[0], context);
+        r = follow_request(bus, a, "relabel", &begun, "Relabel", "ss", a->operands[0], context);
         return r != 0 ? r : finish_change(bus, a, begun);
 }
 
@@ -100,6 +100,6 @@ int verb_ownership(sd_bus *bus, const Args *a) {
         r = parse_gid(a->operands[1], &gid);
         if (r < 0)
                 return r;
-        r = follow_request(bus, a, NULL, &begun, "ApplyOwnership", "su", a->operands[0], (uint32_t) gid);
+        r = follow_request(bus, a, "ownership", &begun, "ApplyOwnership", "su", a->operands[0], (uint32_t) gid);
         return r != 0 ? r : finish_change(bus, a, begun);
 }

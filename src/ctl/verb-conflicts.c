@@ -81,7 +81,9 @@ static int print_blocker(const json_t *blocker) {
 }
 
 static int print_waiting(const json_t *job) {
-        const json_t *blockers = json_object_get(job, "WaitsFor"), *blocker;
+        const json_t *blockers = json_object_get(job, "WaitsFor"), *callers = json_object_get(job, "Callers"),
+                     *blocker;
+        bool abandoned = json_is_integer(callers) && json_integer_value(callers) == 0;
         size_t i;
 
         printf("Job %llu:", (unsigned long long) answer_number(job, "Id"));
@@ -99,7 +101,9 @@ static int print_waiting(const json_t *job) {
                 if (r < 0)
                         return r;
         }
-        if (json_array_size(blockers) == 0)
+        if (abandoned)
+                puts("    for its caller, who has gone: nothing is done unless the same call is made again");
+        else if (json_array_size(blockers) == 0)
                 puts("    for other jobs to end: too many run, or one has left a process that can't be ended");
         return 0;
 }

@@ -81,7 +81,7 @@ int verb_unmount(sd_bus *bus, const Args *a) {
         const char *volume = a->n_operands > 1 ? a->operands[0] : NULL, *target = a->operands[a->n_operands - 1];
         int r;
 
-        r = follow_request(bus, a, NULL, &reply, "UnmountVolume", "ss", strempty(volume), target);
+        r = follow_request(bus, a, "unmount", &reply, "UnmountVolume", "ss", strempty(volume), target);
         if (r != 0)
                 return r;
         return print_result(a, json_pack("{s:s*, s:s}", "Volume", volume, "Target", target), reply);

@@ -331,6 +331,21 @@ static void answer_late(Job *job) {
                 failure_done(&job->failure);
 }
 
+/* The time of a job that waits is over. One that waits for a conflict already has the conflict as its
+ * failure. */
+static void fail_waiting(Job *job) {
+        if (job_is_abandoned(job)) {
+                failure_done(&job->failure);
+                job_fail(job,
+                         failure_set(&job->failure, FAILURE_CANCELED,
+                                     "The %s was canceled: its caller has gone, and nobody has repeated the call.",
+                                     operation_to_string(job->operation)));
+        } else if (queue_waits_for_conflict(job))
+                queue_tell_wait(job);
+        else if (!orphans_fail_busy(job))
+                queue_fail_busy(job);
+}
+
 int job_on_timer(sd_event_source *source, uint64_t usec, void *userdata) {
         uint64_t now = now_monotonic_usec();
         Job *job = userdata;
@@ -345,9 +360,7 @@ int job_on_timer(sd_event_source *source, uint64_t usec, void *userdata) {
                 case JOB_QUEUED:
                 case JOB_PARKED:
                 case JOB_LEAVING:
-                        /* A job that waits for a conflict already has the conflict as its failure. */
-                        if (!queue_waits_for_conflict(job) && !orphans_fail_busy(job))
-                                queue_fail_busy(job);
+                        fail_waiting(job);
                         break;
                 case JOB_COMMITTING:
                         answer_late(job);

@@ -204,8 +204,9 @@ static const char *failure_message(FailureKind kind) {
         case FAILURE_MOUNT_FAILED:
         case FAILURE_TIMED_OUT:
         case FAILURE_ENTRIES_FAILED:
-        case FAILURE_CANCELED:
                 return MESSAGE_FAILED;
+        case FAILURE_CANCELED:
+                return MESSAGE_CANCELED;
         default:
                 return MESSAGE_REFUSED;
         }
@@ -278,13 +279,16 @@ static bool walk_has_failed(const Job *job) {
 
 static void log_failed(const Job *job) {
         const FilesDecision *d = &job_operation_result(job)->files;
-        bool walk = walk_has_failed(job);
+        const bool walk = walk_has_failed(job) && (d->relabel == RELABEL_WALK || d->ownership == OWNERSHIP_WALK);
 
         write_record(job,
                      walk && d->relabel == RELABEL_WALK       ? MESSAGE_RELABEL_FAILED
                      : walk && d->ownership == OWNERSHIP_WALK ? MESSAGE_OWNERSHIP_FAILED
                                                               : failure_message(job->failure.kind),
-                     is_mistake(job) ? LOG_NOTICE : LOG_WARNING, print_failed);
+                     job->failure.kind == FAILURE_CANCELED && !walk ? LOG_INFO
+                     : is_mistake(job)                              ? LOG_NOTICE
+                                                                    : LOG_WARNING,
+                     print_failed);
 }
 
 /* The decision about the files is an entry of its own, whichever operation it belongs to. */

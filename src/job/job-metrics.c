@@ -109,7 +109,9 @@ void job_count(const Job *job) {
         uint64_t duration = now_monotonic_usec() - job->started_usec;
         Metrics *metrics = job->jobs->state->metrics;
 
-        if (!plugin)
+        /* Nobody has got an error, and nothing was done. */
+        if (!plugin ||
+            (job->failure.kind == FAILURE_CANCELED && job_is_abandoned(job) && job->progress.started_usec == 0))
                 return;
         if (job->operation == OPERATION_VERIFY)
                 count_verification(job);

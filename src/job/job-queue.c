@@ -57,11 +57,28 @@ bool queue_waits_for_conflict(const Job *job) {
         return job->state == JOB_PARKED || (job->state == JOB_LEAVING && job->plan.n_conflicts > 0);
 }
 
+void queue_tell_wait(Job *job) {
+        const Conflict *c = &job->plan.conflicts[0];
+        _cleanup_free_ char *who = string_escape(isempty(c->holder) ? c->target : c->holder, 120),
+                            *before = TAKE_PTR(job->failure.message);
+        int r = -ENOMEM;
+
+        if (who && before)
+                r = failure_set(&job->failure, job->failure.kind, "%s The call has waited %g s for %s.", before,
+                                (double) job->request.wait_usec / (double) USEC_PER_SEC, who);
+        if (r < 0)
+                job->failure.message = TAKE_PTR(before);
+}
+
 bool queue_may_wait(Job *job) {
         uint64_t end = job->started_usec + job->request.wait_usec;
 
-        if (job->operation != OPERATION_MOUNT || job->plan.n_conflicts == 0 || now_monotonic_usec() >= end)
+        if (job->operation != OPERATION_MOUNT || job->plan.n_conflicts == 0 || job->request.wait_usec == 0)
                 return false;
+        if (now_monotonic_usec() >= end) {
+                queue_tell_wait(job);
+                return false;
+        }
         job->deadline_usec = end;
         job_set_timer(job);
         return true;
@@ -69,7 +86,10 @@ bool queue_may_wait(Job *job) {
 
 void queue_let_past(Job *job) {
         /* A job that waits for a conflict, or whose callers have all gone, lets others pass. */
-        job->claims.passive = job->state == JOB_PARKED || job->n_waiters + job->n_followers == 0;
+        job->claims.passive = job->state == JOB_PARKED || job_is_abandoned(job);
+        /* A caller who comes back within this time finds the job in its place. */
+        if (job_is_abandoned(job))
+                job_set_deadline(job, job_timeout_usec(job));
         if (job->claims.passive) {
                 claims_yield(&job->claims);
                 /* A job that waits for a superblock owns all of its claims before it. */
@@ -129,7 +149,7 @@ static Job *find_verify(const Job *job) {
 bool queue_is_turn(Job *job) {
         if (job->state != JOB_QUEUED)
                 return false;
-        job->claims.passive = job->n_waiters + job->n_followers == 0;
+        job->claims.passive = job_is_abandoned(job);
         if (job->claims.passive || find_verify(job))
                 return false;
         return claims_take(&job->claims);

@@ -16,6 +16,8 @@ int queue_claim_superblock(Job *job, const char *key) _warn_unused_;
 /* Whether a refused job may wait, by WaitUSec, for the conflicts in its plan to end. Sets the deadline of
  * that wait. */
 bool queue_may_wait(Job *job);
+/* Adds to the failure of a job with a conflict that WaitUSec is over. */
+void queue_tell_wait(Job *job);
 /* A holder has gone, or a foreign mount (target NULL): jobs that now wait for no other conflict go on. */
 void queue_mount_gone(Jobs *jobs, const char *target);
 

@@ -168,6 +168,11 @@ static inline bool job_has_failed(const Job *job) {
         return job->failure.kind != FAILURE_NONE;
 }
 
+/* No caller waits for the job: nobody has asked for an answer, or all have left. */
+static inline bool job_is_abandoned(const Job *job) {
+        return job->n_waiters + job->n_followers == 0;
+}
+
 /* Waits, or will wait as soon as its child is gone. */
 static inline bool job_is_waiting(const Job *job) {
         return job->state <= JOB_LEAVING;

@@ -224,18 +224,25 @@ static Job *find_same(Jobs *jobs, Operation operation, const Request *q, VerifyD
 }
 
 static int join_job(Job *job, const Caller *caller, JobReply reply, void *userdata, Failure *f) {
+        bool abandoned;
         int r;
 
         if (operation_type(job->operation)->answered_early && job->progress.started_usec > 0) {
                 reply(job, userdata);
                 return 0;
         }
+        abandoned = job_is_abandoned(job);
         r = add_waiter(&job->waiters, &job->n_waiters, caller, LIMIT_WAITERS, reply, userdata, f);
         if (r != 0)
                 return r;
         /* The time of the earlier callers is over. */
         if (job->deadline_usec == UINT64_MAX)
                 job_set_deadline(job, job_timeout_usec(job));
+        /* The time of a caller who is back counts from this call. */
+        if (abandoned && (job->state == JOB_QUEUED || job->state == JOB_PARKED)) {
+                job->started_usec = now_monotonic_usec();
+                job_set_deadline(job, job->state == JOB_PARKED ? job->request.wait_usec : job_timeout_usec(job));
+        }
         log_debug("%s: job %llu: another caller waits for it.", job->request.volume, (unsigned long long) job->id);
         queue_advance(job->jobs);
         return 0;

@@ -178,7 +178,7 @@ int plan_relabel(const ChangeInput *in, Plan *ret, Failure *f) {
         if (p.n_conflicts > 0 && is_context_mounted(&others))
                 return context_mounted_failure(in->volume->id, &p, f);
         if (p.n_conflicts > 0) {
-                r = plan_conflict_failure(in->volume->id, &p, false, f);
+                r = plan_conflict_failure(in->volume->id, &p, NULL, f);
                 if (r < 0)
                         return r;
         } else {

@@ -146,7 +146,7 @@ static char *describe_use(const Conflict *c) {
 }
 
 /* NULL on lack of memory. */
-static char *describe_remedy(const Plan *p, bool can_wait) {
+static char *describe_remedy(const Plan *p, const Request *q) {
         const Conflict *c = &p->conflicts[0];
         bool both_relabel = p->strategy == STRATEGY_RELABEL && c->strategy == STRATEGY_RELABEL;
         _cleanup_free_ char *unmount = plan_unmount_command(c);
@@ -162,17 +162,19 @@ static char *describe_remedy(const Plan *p, bool can_wait) {
                 return strdup_printf(
                         "It was mounted there without a level, so it is not known which labels that holder relies on. Unmount it there first (%s), and mount it again with \"SELinuxLevel\", or with \"RelabelBy\"=none if the holder relies on no labels, as a privileged container does",
                         unmount);
-        return strdup_printf("Unmount it there first (%s)%s", unmount,
-                             can_wait ? ", pass \"WaitUSec\" to wait for that, or ask for the same context and policy"
-                                      : "");
+        return strdup_printf(
+                "Unmount it there first (%s)%s", unmount,
+                !q                 ? ""
+                : q->wait_usec > 0 ? ", or ask for the same context and policy"
+                                   : ", pass \"WaitUSec\" to wait for that, or ask for the same context and policy");
 }
 
-int plan_conflict_failure(const char *volume, const Plan *p, bool can_wait, Failure *f) {
+int plan_conflict_failure(const char *volume, const Plan *p, const Request *q, Failure *f) {
         assert(p->n_conflicts > 0);
 
         const Conflict *c = &p->conflicts[0];
         _cleanup_free_ char *wish = describe_wish(p), *who = plan_describe_conflict(c, volume),
-                            *held = describe_use(c), *remedy = describe_remedy(p, can_wait), *more = NULL;
+                            *held = describe_use(c), *remedy = describe_remedy(p, q), *more = NULL;
 
         more = p->n_conflicts > 1 ? strdup_printf(", and %zu more (selvolctl show %s)", p->n_conflicts - 1,
                                                   isempty(c->volume) ? volume : c->volume)

@@ -12,9 +12,9 @@ int plan_add_conflict(Plan *p, const Volume *v, const Holder *h) _warn_unused_;
  * conflicts. Returns 0 or -ENOMEM. */
 int plan_find_conflicts(const Others *others, Plan *p) _warn_unused_;
 
-/* Fails with a message about the plan's conflicts. can_wait: the caller can pass WaitUSec. Returns
- * CONTEXT_CONFLICT or -ENOMEM. */
-int plan_conflict_failure(const char *volume, const Plan *p, bool can_wait, Failure *f) _warn_unused_;
+/* Fails with a message about the plan's conflicts. q: the request, which can wait for their end; NULL: the
+ * caller can't. Returns CONTEXT_CONFLICT or -ENOMEM. */
+int plan_conflict_failure(const char *volume, const Plan *p, const Request *q, Failure *f) _warn_unused_;
 
 /* Describes a conflict of the volume: "held by H at T since D". Returns a new string, NULL on lack of
  * memory. */

@@ -183,7 +183,7 @@ static int decide_among_others(const PlanInput *in, const Others *others, const 
         if (r < 0)
                 return r;
         if (p->n_conflicts > 0)
-                return plan_conflict_failure(in->request->volume, p, !in->mounted, f);
+                return plan_conflict_failure(in->request->volume, p, in->mounted ? NULL : in->request, f);
         r = check_hidden(in, others, p, f);
         if (r != 0)
                 return r;

@@ -16,6 +16,8 @@
 #define MESSAGE_REFUSED "fa736219bd0f49938e44d8686ff84acc"
 /* An operation was tried and failed. */
 #define MESSAGE_FAILED "4168f665acb245a1bcba4ecae97cceb6"
+/* An operation was canceled: by a caller or an unmount, or because its callers had gone. */
+#define MESSAGE_CANCELED "57a74fbf605c403fba2af1a84c7b0093"
 /* A label is not the expected one. */
 #define MESSAGE_VERIFY_MISMATCH "f44999408b17452ba2dd5124911b1ef4"
 /* A holder's mount is gone without an UnmountVolume. */

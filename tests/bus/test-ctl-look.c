@@ -98,6 +98,13 @@ static const Case cases[] = {
                  "Job 5: verify of /x\n"
                  "    for other jobs to end: too many run, or one has left a process that can't be ended\n"
                  "\nRefused in the last hour:\n" REFUSED_LATE_LINE },
+        { "conflicts/abandoned", "conflicts",
+          CALLS(GET_OBJECTS(
+                  "({objectpath '/org/selvol1/job/7': {'org.selvol1.Job': {'Id': <uint64 7>, 'Operation': <'mount'>, "
+                  "'Volume': <'pvc-2'>, 'State': <'waiting'>, 'Callers': <uint32 0>, 'WaitsFor': <@aa{sv} []>}}},)")),
+          .journal = NO_RECORDS,
+          .out = "Job 7: mount of pvc-2\n"
+                 "    for its caller, who has gone: nothing is done unless the same call is made again\n" },
         { "conflicts/json", "conflicts --json", CALLS(GET_OBJECTS(WAITING_JOBS)), .journal = REFUSED,
           .json = "{\"Refused\":" REFUSED_JSON
                   ",\"Waiting\":[{\"Context\":\"u:r:t:s0\",\"Holder\":\"pod-B\",\"Id\":3,"

@@ -243,6 +243,19 @@ static const Interrupted interrupted[] = {
           "': {'org.selvol1.Job': {'Id': <uint64 7>, 'Operation': <'mount'>, 'Volume': "
           "<'pvc-1'>, 'State': <'acting'>}}},)",
           "selvolctl: pvc-1: job 7 continues; 'selvolctl cancel 7' ends it\n" },
+        { "job-waits",
+          "({objectpath '" JOB6
+          "': {'org.selvol1.Job': {'Id': <uint64 6>, 'Operation': <'mount'>, 'Volume': <'pvc-1'>, "
+          "'Target': <'/other'>, 'State': <'running'>}}, '" JOB7
+          "': {'org.selvol1.Job': {'Id': <uint64 7>, 'Operation': <'mount'>, 'Volume': <'pvc-1'>, 'Target': <'/t'>, "
+          "'State': <'waiting'>, 'Callers': <uint32 1>, 'TimeoutUSec': <uint64 20000000>}}},)",
+          "selvolctl: pvc-1: the mount is not made unless the same command is run again within 20s; 'selvolctl cancel "
+          "7' ends it at once\n" },
+        { "job-waits-for-others",
+          "({objectpath '" JOB7
+          "': {'org.selvol1.Job': {'Id': <uint64 7>, 'Operation': <'mount'>, 'Volume': <'pvc-1'>, 'Target': <'/t'>, "
+          "'State': <'waiting'>, 'Callers': <uint32 2>, 'TimeoutUSec': <uint64 20000000>}}},)",
+          "selvolctl: pvc-1: job 7 continues; 'selvolctl cancel 7' ends it\n" },
         { "job-not-found", "(@a{oa{sa{sv}}} {},)", "selvolctl: pvc-1: selvold continues, see 'selvolctl jobs'\n" },
         { "job-no-answer", NULL, "selvolctl: pvc-1: selvold continues, see 'selvolctl jobs'\n" },
 };
