@@ -280,9 +280,7 @@ int request_validate(Request *q, const Settings *settings, Failure *f) {
         if (r != 0)
                 return r;
         if (q->fs_type && !settings_file_system(settings, q->fs_type))
-                return refuse(
-                        f, FAILURE_TYPE_NOT_ALLOWED, q->fs_type,
-                        "File system type '%1$s' is not allowed. To allow it, add a section [FileSystem %1$s] " SETTINGS_REMEDY);
+                return fs_type_refuse(q->fs_type, f);
         r = context_validate(q, f);
         if (r != 0)
                 return r;

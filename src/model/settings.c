@@ -272,11 +272,16 @@ static int read_trait(const Config *config, const char *section, const char *nam
         return read_section(config, section, keys, ELEMENTSOF(keys), f);
 }
 
-static int read_file_system(const Config *config, const char *section, const char *name, Settings *s, Failure *f) {
+static bool fs_type_is_valid(const char *name) {
         size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
+
+        return n > 0 && n <= 32 && name[n] == '\0';
+}
+
+static int read_file_system(const Config *config, const char *section, const char *name, Settings *s, Failure *f) {
         FileSystem *grown, *fs;
 
-        if (n == 0 || n > 32 || name[n] != '\0')
+        if (!fs_type_is_valid(name))
                 return setting_mistake(config, section, NULL, f,
                                        "[%s] does not name a file system: write for example [FileSystem ext4].",
                                        section);
@@ -426,6 +431,83 @@ void settings_done(Settings *s) {
         traits_free(s->volume_types, s->n_volume_types);
         traits_free(s->drivers, s->n_drivers);
         *s = (Settings){ 0 };
+}
+
+/* libblkid finds these, which are no file systems. The last rows are for a USAGE. */
+typedef struct Content {
+        const char *type, *what, *remedy;
+} Content;
+
+static const Content contents[] = {
+        { "crypto_LUKS", "encrypted data (LUKS)",
+          "Open it with 'cryptsetup open', and pass the device in /dev/mapper." },
+        { "BitLocker", "encrypted data (BitLocker)",
+          "Open it with 'cryptsetup open --type bitlk', and pass the device in /dev/mapper." },
+        { "LVM2_member", "a part of a volume group (LVM)",
+          "Activate the group with 'vgchange -ay', and pass the logical volume in /dev/mapper." },
+        { "linux_raid_member", "a part of a RAID",
+          "Assemble the RAID with 'mdadm --assemble --scan', and pass its device, such as /dev/md0." },
+        { "zfs_member", "a part of a ZFS pool",
+          "Import the pool with 'zpool import', and pass a volume of it in /dev/zvol." },
+        { "bcache", "a part of a bcache",
+          "Register it with 'bcache-register', and pass its device, such as /dev/bcache0." },
+        { "drbd", "a part of a DRBD resource",
+          "Start the resource with 'drbdadm up', and pass its device, such as /dev/drbd0." },
+        { "vdo", "a VDO volume", "Activate it with 'vgchange -ay', and pass the device in /dev/mapper." },
+        { "stratis", "a part of a Stratis pool",
+          "Start the pool with 'stratis pool start', and pass a file system of it in /dev/stratis." },
+        { "swap", "swap space", "Pass the device of a file system: 'lsblk -f' lists them." },
+        { "swsuspend", "swap space with a suspended system",
+          "Pass the device of a file system: 'lsblk -f' lists them." },
+        { "jbd", "the journal of a file system",
+          "Pass the device of the file system itself: 'lsblk -f' lists them." },
+        { "xfs_external_log", "the log of a file system",
+          "Pass the device of the file system itself: 'lsblk -f' lists them." },
+        { "crypto", "encrypted data", "Open it, and pass the device that it has then: 'lsblk -f' lists them." },
+        { "raid", "a part of a RAID or pool",
+          "Assemble it, and pass the device that it has then: 'lsblk -f' lists them." },
+        { "other", "data of another kind", "Pass the device of a file system: 'lsblk -f' lists them." },
+};
+
+static const Content *find_content(const char *type) {
+        for (size_t i = 0; i < ELEMENTSOF(contents); i++)
+                if (streq(contents[i].type, type))
+                        return &contents[i];
+        return strstr(type, "_member") ? find_content("raid") : NULL;
+}
+
+int fs_type_refuse(const char *type, Failure *f) {
+        const Content *c = find_content(type);
+        _cleanup_free_ char *escaped = string_escape(type, 80);
+
+        if (!escaped)
+                return -ENOMEM;
+        if (c)
+                return failure_set(f, FAILURE_TYPE_NOT_ALLOWED, "'%s' is no type of file system, but %s. %s", escaped,
+                                   c->what, c->remedy);
+        if (!fs_type_is_valid(type))
+                return failure_set(
+                        f, FAILURE_TYPE_NOT_ALLOWED,
+                        "File system type '%s' is not supported. Use one of the configuration's sections [FileSystem TYPE] (selvolctl config).",
+                        escaped);
+        return failure_set(
+                f, FAILURE_TYPE_NOT_ALLOWED,
+                "File system type '%1$s' is not allowed. To allow it, add a section [FileSystem %1$s] " SETTINGS_REMEDY,
+                escaped);
+}
+
+int fs_type_check_usage(const char *source, const char *type, const char *usage, Failure *f) {
+        const Content *c = find_content(type);
+        _cleanup_free_ char *escaped = string_escape(source, 200);
+
+        if (!c && !isempty(usage) && !streq(usage, "filesystem"))
+                c = find_content(usage) ?: find_content("other");
+        if (!escaped)
+                return -ENOMEM;
+        if (!c)
+                return 0;
+        return failure_set(f, FAILURE_INVALID_VOLUME, "Source '%s' holds no file system, but %s: %s. %s", escaped,
+                           c->what, type, c->remedy);
 }
 
 const FileSystem *settings_file_system(const Settings *s, const char *name) {

@@ -124,6 +124,12 @@ int settings_load(const char *usr_dir, const char *etc_dir, Settings *ret, Failu
 void settings_done(Settings *s);
 
 const FileSystem *settings_file_system(const Settings *s, const char *name) _pure_;
+/* Refuses a type of file system that the configuration lacks, and says how it is allowed; of a type that
+ * is no file system, what it is and what opens it. type: any text. Returns TYPE_NOT_ALLOWED or -ENOMEM. */
+int fs_type_refuse(const char *type, Failure *f) _warn_unused_;
+/* Refuses a source that holds something else than a file system. type, usage: TYPE and USAGE of libblkid.
+ * Returns 0 for a file system, INVALID_VOLUME or -ENOMEM. */
+int fs_type_check_usage(const char *source, const char *type, const char *usage, Failure *f) _warn_unused_;
 const Trait *settings_volume_type(const Settings *s, const char *name) _pure_;
 const Trait *settings_driver(const Settings *s, const char *name) _pure_;
 

@@ -277,7 +277,19 @@ static int copy_value(blkid_probe p, const char *name, char **ret) {
         return *ret ? 0 : -ENOMEM;
 }
 
-static int search_once(blkid_probe p, char **ret_type, char **ret_table) {
+/* The findings of libblkid; all are NULL if everything was read and nothing found. */
+typedef struct Finding {
+        char *type, *usage; /* TYPE and USAGE, such as "ext4" and "filesystem" */
+        char *table;        /* without a type: the partition table, such as "gpt" */
+} Finding;
+
+static void finding_done(Finding *n) {
+        free(n->type);
+        free(n->usage);
+        free(n->table);
+}
+
+static int search_once(blkid_probe p, Finding *n) {
         int r;
 
         errno = 0;
@@ -290,15 +302,15 @@ static int search_once(blkid_probe p, char **ret_type, char **ret_table) {
                 return errno > 0 ? -errno : -EIO;
         if (r < 0)
                 return r;
-        r = copy_value(p, "TYPE", ret_type);
-        return r < 0 || *ret_type ? r : copy_value(p, "PTTYPE", ret_table);
+        r = copy_value(p, "TYPE", &n->type);
+        if (r < 0 || !n->type)
+                return r < 0 ? r : copy_value(p, "PTTYPE", &n->table);
+        return copy_value(p, "USAGE", &n->usage);
 }
 
-/* Looks for all types: *ret_type is the type of the file system or, without one, *ret_table the type of the
- * partition table, such as "gpt"; both are NULL if everything was read and nothing found. Changes the offset
- * of fd. Returns 0; 1 if there are signatures of several file systems; or a negative errno: of the failed
- * read, or -ENOMEM. */
-static int search_twice(int fd, char **ret_type, char **ret_table) {
+/* Looks for all types. Changes the offset of fd. Returns 0; 1 if there are signatures of several file
+ * systems; or a negative errno: of the failed read, or -ENOMEM. */
+static int search_twice(int fd, Finding *n) {
         _cleanup_(blkid_free_probep) blkid_probe p = blkid_new_probe();
         off_t end;
         int r;
@@ -315,25 +327,40 @@ static int search_twice(int fd, char **ret_type, char **ret_table) {
         if (blkid_probe_set_device(p, fd, 0, 0) < 0)
                 return errno > 0 ? -errno : -EIO;
 
-        if (blkid_probe_enable_superblocks(p, 1) < 0 || blkid_probe_set_superblocks_flags(p, BLKID_SUBLKS_TYPE) < 0)
+        if (blkid_probe_enable_superblocks(p, 1) < 0 ||
+            blkid_probe_set_superblocks_flags(p, BLKID_SUBLKS_TYPE | BLKID_SUBLKS_USAGE) < 0)
                 return -ENOMEM;
-        r = search_once(p, ret_type, ret_table);
-        if (r != 0 || *ret_type)
+        r = search_once(p, n);
+        if (r != 0 || n->type)
                 return r;
         /* Without memory libblkid reports a file system as nothing, so the result "nothing" counts only if it
          * is found twice. The second search uses the cache of the first. */
         blkid_reset_probe(p);
         if (blkid_probe_enable_partitions(p, 1) < 0)
                 return -ENOMEM;
-        return search_once(p, ret_type, ret_table);
+        return search_once(p, n);
 }
 
-/* Finds the type by libblkid. source: escaped. */
-static int find_type(int fd, const char *source, char **ret, Failure *f) {
-        _cleanup_free_ char *fs_type = NULL, *partition_table = NULL;
+static int refuse_partitions(int fd, const char *source, const char *table, Failure *f) {
+        struct stat st;
+
+        if (fstat(fd, &st) < 0)
+                return -errno;
+        if (S_ISREG(st.st_mode))
+                return failure_set(
+                        f, FAILURE_INVALID_VOLUME,
+                        "Source '%s' has no file system, but partitions (%s). Attach it with 'losetup -Pf --show', and pass the device of a partition, such as /dev/loop0p1.",
+                        source, table);
+        return failure_set(f, FAILURE_INVALID_VOLUME,
+                           "Source '%s' has no file system, but partitions (%s): pass one of those.", source, table);
+}
+
+/* Finds the type by libblkid. name: the source, escaped. */
+static int find_type(int fd, const char *source, const char *name, char **ret, Failure *f) {
+        _cleanup_(finding_done) Finding n = { 0 };
         int r;
 
-        r = search_twice(fd, &fs_type, &partition_table);
+        r = search_twice(fd, &n);
         if (r == -ENOMEM)
                 return r;
         /* "Nothing found" is true only if everything could be read. */
@@ -341,21 +368,21 @@ static int find_type(int fd, const char *source, char **ret, Failure *f) {
                 return failure_set(
                         f, FAILURE_MOUNT_FAILED,
                         "Source '%s' could not be read (%s), so that it is not known what it holds: check the device, the kernel's log says more (journalctl -k).",
-                        source, strerrorname_np(-r));
+                        name, strerrorname_np(-r));
         if (r > 0)
                 return failure_set(
                         f, FAILURE_INVALID_VOLUME,
                         "Source '%s' carries the signatures of several file systems: remove the wrong one with wipefs(8).",
-                        source);
-        if (partition_table)
+                        name);
+        if (n.table)
+                return refuse_partitions(fd, name, n.table, f);
+        if (!n.type)
                 return failure_set(f, FAILURE_INVALID_VOLUME,
-                                   "Source '%s' has no file system, but partitions (%s): pass one of those.", source,
-                                   partition_table);
-        if (!fs_type)
-                return failure_set(f, FAILURE_INVALID_VOLUME,
-                                   "Source '%s' has no file system: make one, e.g. with mkfs.ext4(8).", source);
-        *ret = TAKE_PTR(fs_type);
-        return 0;
+                                   "Source '%s' has no file system: make one, e.g. with mkfs.ext4(8).", name);
+        r = fs_type_check_usage(source, n.type, strempty(n.usage), f);
+        if (r == 0)
+                *ret = TAKE_PTR(n.type);
+        return r;
 }
 
 /* Finds the type of a device or image, open for reading, whose path is source. fs_type and search: as in
@@ -368,7 +395,7 @@ static int probe_type(int fd, const char *source, const char *fs_type, bool sear
         if (!name)
                 return -ENOMEM;
         if (search || isempty(fs_type) || magic_is_missing(fd, fs_type)) {
-                r = find_type(fd, name, &found, f);
+                r = find_type(fd, source, name, &found, f);
                 if (r != 0)
                         return r;
                 assert(found);
@@ -381,10 +408,7 @@ static int probe_type(int fd, const char *source, const char *fs_type, bool sear
 
         *ret = settings_file_system(settings, fs_type);
         if (!*ret)
-                return failure_set(
-                        f, FAILURE_TYPE_NOT_ALLOWED,
-                        "File system type '%s' is not allowed. To allow it, add a section [FileSystem %s] " SETTINGS_REMEDY,
-                        fs_type, fs_type);
+                return fs_type_refuse(fs_type, f);
         if ((*ret)->source != SOURCE_BLOCK)
                 return failure_set(f, FAILURE_INVALID_VOLUME,
                                    "Source '%s' is a device or image, which this type of file system does not take.",
@@ -441,9 +465,7 @@ int source_open(const char *source, const char *fs_type, bool search, const Sett
         assert(ret);
 
         if (!isempty(fs_type) && !fs)
-                return failure_set_about(
-                        f, FAILURE_TYPE_NOT_ALLOWED, fs_type,
-                        "File system type '%1$s' is not allowed. To allow it, add a section [FileSystem %1$s] " SETTINGS_REMEDY);
+                return fs_type_refuse(fs_type, f);
 
         if (fs && fs->source != SOURCE_BLOCK) {
                 if (fs->source == SOURCE_NETWORK) {

@@ -153,10 +153,7 @@ int plan_check_source(const Others *others, const Request *q, const Settings *se
         if (r != 0)
                 return r;
         if (type && !settings_file_system(settings, type))
-                return failure_set(
-                        f, FAILURE_TYPE_NOT_ALLOWED,
-                        "File system type %s is not allowed. To allow it, add a section [FileSystem %s] " SETTINGS_REMEDY,
-                        type, type);
+                return fs_type_refuse(type, f);
         if (type && q->fs_type && !streq(type, q->fs_type))
                 return failure_set(
                         f, FAILURE_INCOMPATIBLE,

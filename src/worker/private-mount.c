@@ -176,18 +176,10 @@ int private_mount_stage(const Child *c, const Source *source, const PlanQuestion
 }
 
 int private_mount_check(const Child *c, const PrivateMount *s, const MountOutcome *o, Failure *f) {
-        _cleanup_free_ char *escaped = NULL;
         int r;
 
-        if (!settings_file_system(c->settings, o->fact.fs_type)) {
-                escaped = string_escape(o->fact.fs_type, 200);
-                if (!escaped)
-                        return -ENOMEM;
-                return failure_set(
-                        f, FAILURE_TYPE_NOT_ALLOWED,
-                        "The files are on a file system of type '%s', which is not allowed. To allow it, add a section [FileSystem %s] " SETTINGS_REMEDY,
-                        escaped, escaped);
-        }
+        if (!settings_file_system(c->settings, o->fact.fs_type))
+                return fs_type_refuse(o->fact.fs_type, f);
         r = host_uses_file_system(c->settings, s->root);
         if (r <= 0)
                 return r;

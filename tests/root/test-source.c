@@ -88,6 +88,32 @@ TEST(test_partitions, "/source/partitions") {
         g_assert_cmpint(pwrite(fd, table, sizeof(table), 446), ==, sizeof(table));
         g_auto(Answer) answer = expect(call_observe(worker, image, "", target), "InvalidVolume", "partitions (dos)");
         g_assert_null(strstr(answer.message, "mkfs"));
+        assert_message(answer, "losetup -Pf");
+}
+
+/* An image that holds something else than a file system, whatever type the caller names. */
+typedef struct Contained {
+        const char *name, *command, *remedy;
+} Contained;
+
+static const Contained contained[] = {
+        { "luks", "printf 'LUKS\\272\\276\\0\\1' | dd conv=notrunc status=none of=", "cryptsetup open" },
+        { "swap", "mkswap -q ", "lsblk -f" },
+};
+
+TEST_ROWS(test_contained, "/source/contained", contained, c) {
+        static const char *const types[] = { "", "ext4", "xfs" };
+        g_autofree char *image = make_image(c->name, NULL), *target = make_target(c->name),
+                        *command = g_strdup_printf("%s%s", c->command, image);
+
+        g_assert_cmpint(system(command), ==, 0);
+        for (size_t i = 0; i < G_N_ELEMENTS(types); i++) {
+                g_auto(Answer) answer =
+                        expect(call_observe(worker, image, types[i], target), "InvalidVolume", c->remedy);
+
+                assert_message(answer, "holds no file system, but");
+                g_assert_null(strstr(answer.message, "[FileSystem"));
+        }
 }
 
 /* The loop device of the image goes to another image after the worker has found it, and before the worker

@@ -56,6 +56,37 @@ static const Wrong wrong[] = {
         { "bad-fs-name-capital", "[FileSystem EXT4];Labels=yes", "[FileSystem EXT4]" },
 };
 
+/* TYPE and USAGE of libblkid, and the remedy; NULL: a file system. */
+typedef struct Usage {
+        const char *name, *type, *usage, *remedy;
+} Usage;
+
+static const Usage usages[] = {
+        { "ext4", "ext4", "filesystem", NULL },
+        { "unknown-file-system", "ReFS", "filesystem", NULL },
+        { "luks", "crypto_LUKS", "crypto", "cryptsetup open" },
+        { "bitlocker", "BitLocker", "crypto", "bitlk" },
+        { "unknown-crypto", "cs_fvault2", "crypto", "Open it" },
+        { "lvm", "LVM2_member", "raid", "vgchange -ay" },
+        { "md", "linux_raid_member", "raid", "mdadm --assemble" },
+        { "unknown-raid", "promise_fasttrack_raid_member", "raid", "Assemble it" },
+        { "zfs", "zfs_member", "filesystem", "/dev/zvol" },
+        { "swap", "swap", "other", "lsblk -f" },
+        { "journal", "jbd", "other", "the journal of a file system" },
+        { "unknown", "ceph_bluestore", "other", "lsblk -f" },
+        { "no-usage", "ext4", "", NULL },
+};
+
+TEST_ROWS(test_usage, "/settings/usage", usages, u) {
+        _cleanup_failure_ Failure f = { 0 };
+        int r = fs_type_check_usage("/dev/sdb\n", u->type, u->usage, &f);
+
+        if (u->remedy)
+                assert_failure(r, &f, FAILURE_INVALID_VOLUME, u->remedy, u->type, "/dev/sdb\\x0a");
+        else
+                assert_success(r, &f);
+}
+
 TEST_ROWS(test_wrong, "/settings/wrong", wrong, w) {
         _cleanup_(settings_done) Settings s = { 0 };
         _cleanup_failure_ Failure f = { 0 };
