@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "client/values.h"
+#include "model/request.h"
 
 /* Reads one number with its unit, and the blanks after it. */
 static int parse_part(const char **s, uint64_t *ret_usec) {
@@ -191,8 +192,11 @@ void values_prefer_context_mount(OptionValue values[static REQUEST_OPTIONS], con
                                      choices[] = { OPTION_SELINUX_RELABEL_POLICY, OPTION_SELINUX_MOUNT_SUPPORTED,
                                                    OPTION_RELABEL_BY, OPTION_DRIVER, OPTION_VOLUME_TYPE };
 
+        const char *directory;
+
         if (!any_is_set(values, labels, ELEMENTSOF(labels)) || any_is_set(values, choices, ELEMENTSOF(choices)) ||
-            (source[0] != '/' && !streq(strempty(values[OPTION_FS_TYPE].string), "tmpfs")))
+            (source[0] != '/' && !source_tag(source, &directory) &&
+             !streq(strempty(values[OPTION_FS_TYPE].string), "tmpfs")))
                 return;
         values[OPTION_SELINUX_RELABEL_POLICY] = (OptionValue){ .set = true, .string = "OnVolumeMount" };
         values[OPTION_SELINUX_MOUNT_SUPPORTED] = (OptionValue){ .set = true, .number = true };

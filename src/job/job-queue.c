@@ -290,11 +290,12 @@ bool places_have_room(const Places *p, const Job *job) {
 }
 
 int places_source(const char *source, char **ret) {
-        const char *end = NULL;
+        const char *end = NULL, *directory;
         char *s;
 
         if (source)
-                end = source[0] != '/'                  ? strstr(source, ":/")
+                end = source_tag(source, &directory)    ? source + strlen(source)
+                      : source[0] != '/'                ? strstr(source, ":/")
                       : path_is_beneath(source, "/dev") ? source + strlen(source)
                                                         : strrchr(source, '/');
         if (!end) {

@@ -128,9 +128,39 @@ static bool network_source_is_valid(const char *source) {
                !streq(strrchr(export, '/'), "/..");
 }
 
+const char *source_tag(const char *source, const char **ret_directory) {
+        static const struct {
+                const char *prefix, *directory;
+        } tags[] = {
+                { "UUID=", "/dev/disk/by-uuid" },
+                { "LABEL=", "/dev/disk/by-label" },
+                { "PARTUUID=", "/dev/disk/by-partuuid" },
+                { "PARTLABEL=", "/dev/disk/by-partlabel" },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(tags); i++)
+                if (startswith(source, tags[i].prefix)) {
+                        *ret_directory = tags[i].directory;
+                        return source + strlen(tags[i].prefix);
+                }
+        return NULL;
+}
+
+/* udev writes characters such as blanks in the names of its links as \xNN. */
+static bool source_is_clean(const char *source) {
+        const char *hex = "0123456789abcdefABCDEF";
+
+        if (!text_is_clean(source) || source[strcspn(source, " \",")] != '\0')
+                return false;
+        for (const char *p = source; (p = strchr(p, '\\')); p++)
+                if (!path_is_beneath(source, "/dev") || p[1] != 'x' || strspn(p + 2, hex) < 2)
+                        return false;
+        return true;
+}
+
 static int source_validate(const Request *q, const Settings *settings, Failure *f) {
         const FileSystem *fs = q->fs_type ? settings_file_system(settings, q->fs_type) : NULL;
-        const char *source = q->source;
+        const char *source = q->source, *directory, *tag;
         size_t n;
 
         if (!source)
@@ -138,9 +168,13 @@ static int source_validate(const Request *q, const Settings *settings, Failure *
         n = strnlen(source, 4096);
         if (n == 0 || n >= 4096 || !utf8_is_valid(source))
                 return failure_set(f, FAILURE_INVALID_VOLUME, "The source is empty, too long or not UTF-8.");
-        if (!text_is_clean(source) || source[strcspn(source, " \"\\,")] != '\0')
-                return refuse(f, FAILURE_INVALID_VOLUME, source,
-                              "Source '%s' contains spaces, control characters, quotes, commas or backslashes.");
+        tag = fs && fs->source != SOURCE_BLOCK ? NULL : source_tag(source, &directory);
+        if (tag && !isempty(tag) && text_is_clean(tag))
+                return 0;
+        if (!source_is_clean(source))
+                return refuse(
+                        f, FAILURE_INVALID_VOLUME, source,
+                        "Source '%s' contains spaces, control characters, quotes, commas or backslashes. Pass another name: 'ls /dev/disk/by-*' lists those of devices.");
         if (fs && fs->source == SOURCE_NETWORK)
                 return network_source_is_valid(source) ? 0
                                                        : refuse(f, FAILURE_INVALID_VOLUME, source,
@@ -150,7 +184,7 @@ static int source_validate(const Request *q, const Settings *settings, Failure *
         if (!path_is_normalized(source))
                 return refuse(
                         f, FAILURE_INVALID_VOLUME, source,
-                        "Source '%s' is not an absolute path of a block device or image without '.', '..' and extra slashes.");
+                        "Source '%s' is not an absolute path of a block device or image without '.', '..' and extra slashes, nor UUID=, LABEL=, PARTUUID= or PARTLABEL= of a device.");
         if (!roots_contain(settings->source_roots, source))
                 return refuse_path(f, "Source", source, settings->source_roots);
         return 0;

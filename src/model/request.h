@@ -91,6 +91,10 @@ int request_validate(Request *q, const Settings *settings, Failure *f) _warn_unu
  * leads elsewhere. */
 int volume_id_validate(const char *id, Failure *f) _warn_unused_;
 
+/* A source such as "LABEL=data" names a device by what is on it. Returns what stands after the '=', and the
+ * directory in which udev has a link for it, such as /dev/disk/by-label; NULL for all other sources. */
+const char *source_tag(const char *source, const char **ret_directory);
+
 /* Checks a target: absolute, normalized, beneath one of the configured roots. */
 int target_validate(const char *target, const Settings *settings, Failure *f) _warn_unused_;
 

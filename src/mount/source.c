@@ -9,6 +9,7 @@
 #include <blkid/blkid.h>
 
 #include "basic/path-util.h"
+#include "model/request.h"
 #include "mount/device.h"
 #include "mount/on-disk.h"
 #include "mount/source.h"
@@ -217,15 +218,45 @@ static int open_image(Source *s, int pinned, const struct stat *st) {
         return s->fd < 0 ? s->fd : 0;
 }
 
-static int open_local(const char *source, const Settings *settings, Source *s, Failure *f) {
+/* Makes the path of udev's link for a source such as "LABEL=data"; other sources are a path already. */
+static int find_path(const char *source, char **ret, Failure *f) {
+        const char *directory, *tag = source_tag(source, &directory);
+        _cleanup_free_ char *encoded = NULL, *path = NULL;
+        size_t size;
+
+        path = tag ? NULL : strdup(source);
+        if (tag) {
+                size = 4 * strlen(tag) + 1;
+                encoded = malloc(size);
+                if (!encoded)
+                        return -ENOMEM;
+                if (blkid_encode_string(tag, encoded, size) < 0)
+                        return -EINVAL;
+                path = strdup_printf("%s/%s", directory, encoded);
+        }
+        if (!path)
+                return -ENOMEM;
+        if (tag && (!path_is_normalized(path) || faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) < 0))
+                return failure_set_about(
+                        f, FAILURE_INVALID_VOLUME, source,
+                        "No device has %s. 'lsblk -o NAME,LABEL,UUID,PARTLABEL,PARTUUID' lists those of this node.");
+        *ret = TAKE_PTR(path);
+        return 0;
+}
+
+static int open_local(const char *name, const Settings *settings, Source *s, Failure *f) {
         _cleanup_close_ int pinned = -EBADF;
-        _cleanup_free_ char *link = NULL;
-        const char *in_dev = startswith(source, "/dev/");
+        _cleanup_free_ char *link = NULL, *source = NULL;
+        const char *in_dev;
         char path[4096];
         struct stat st = { 0 };
         ssize_t n;
         int r;
 
+        r = find_path(name, &source, f);
+        if (r != 0)
+                return r;
+        in_dev = startswith(source, "/dev/");
         if (!path_is_normalized(source))
                 return failure_set_about(
                         f, FAILURE_INVALID_VOLUME, source,

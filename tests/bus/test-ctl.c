@@ -172,6 +172,9 @@ static const Case cases[] = {
         { "mount/level", "mount pvc-1 /dev/vdb /t -q --level=s0:c1",
           CALLS(CALL("MountVolume", "('pvc-1', '/dev/vdb', '/t', {'SELinuxLevel': <'s0:c1'>, " CONTEXT_MOUNT "})",
                      MOUNTED)) },
+        { "mount/level-of-tag", "mount pvc-1 'LABEL=My Data' /t -q --level=s0:c1",
+          CALLS(CALL("MountVolume",
+                     "('pvc-1', 'LABEL=My Data', '/t', {'SELinuxLevel': <'s0:c1'>, " CONTEXT_MOUNT "})", MOUNTED)) },
         { "mount/context-of-tmpfs", "mount pvc-1 none /t -q --context=u:r:t:s0 --fs-type=tmpfs",
           CALLS(CALL("MountVolume",
                      "('pvc-1', 'none', '/t', {'SELinuxContext': <'u:r:t:s0'>, " CONTEXT_MOUNT

@@ -116,6 +116,43 @@ TEST_ROWS(test_contained, "/source/contained", contained, c) {
         }
 }
 
+/* udev's links for a device, which the test makes, and the names that lead to them. */
+TEST(test_tags, "/source/tags") {
+        static const char *const links[] = { "by-label/selvol\\x20a\\x2fb", "by-partuuid/selvol-01" },
+                                 *const names[] = { "LABEL=selvol a/b", "PARTUUID=selvol-01",
+                                                    "/dev/disk/by-label/selvol\\x20a\\x2fb" },
+                                 *const missing[] = { "LABEL=selvol a", "UUID=selvol-01", "LABEL=..", "LABEL=." };
+        int loop;
+        g_autofree char *image = make_image("tagged", "ext4"), *target = make_target("tagged"),
+                        *device = attach_loop(image, &loop);
+
+        for (size_t i = 0; i < G_N_ELEMENTS(links); i++) {
+                g_autofree char *link = g_strdup_printf("/dev/disk/%s", links[i]), *above = g_path_get_dirname(link);
+
+                must(g_mkdir_with_parents(above, 0755));
+                (void) unlink(link);
+                must(symlink(device, link));
+        }
+        for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+                g_auto(Answer) answer = expect_ok(mount_with(worker, names[i], "", target));
+
+                g_assert_cmpstr(answer.outcome.fact.source, ==, device);
+                must(umount2(target, 0));
+        }
+        for (size_t i = 0; i < G_N_ELEMENTS(missing); i++) {
+                g_auto(Answer) answer =
+                        expect(call_observe(worker, missing[i], "", target), "InvalidVolume", "lsblk -o NAME,LABEL");
+
+                assert_message(answer, missing[i]);
+        }
+        for (size_t i = 0; i < G_N_ELEMENTS(links); i++) {
+                g_autofree char *link = g_strdup_printf("/dev/disk/%s", links[i]);
+
+                must(unlink(link));
+        }
+        close(loop);
+}
+
 /* The loop device of the image goes to another image after the worker has found it, and before the worker
  * opens it again. Returns false if another process has got the device, which proves nothing. */
 static bool try_loop_reused(const char *one, const char *other, const char *target) {
