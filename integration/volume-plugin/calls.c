@@ -189,7 +189,7 @@ int call_is_mounted(const char *target, uint64_t timeout_usec, bool *ret, Failur
                                "s", target);
         if (has_timed_out(&error))
                 return refuse_late(timeout_usec, f);
-        if (explain_is_outside(error.name) || sd_bus_error_has_name(&error, ERROR_PREFIX "NoSuchVolume")) {
+        if (explain_is_outside(error.name)) {
                 *ret = false;
                 return 0;
         }

@@ -80,9 +80,20 @@ static int method_adopt_volume(sd_bus_message *m, void *userdata, sd_bus_error *
         return start_request(userdata, m, OPERATION_ADOPT, METHOD_ADOPT, error);
 }
 
-/* A mount beneath a root that the configuration no longer names can still be looked up and unmounted. */
-static bool is_mounted_at(const State *s, const char *target) {
-        return volumes_find_target(&s->volumes, target, NULL) || unrecorded_find(s, target);
+static int refuse_unheld(const char *target, Failure *f) {
+        return failure_set_about(f, FAILURE_NO_SUCH_VOLUME, target,
+                                 "No volume is held at %s. 'selvolctl list' shows all volumes.");
+}
+
+/* Checks a path that a volume may be held at. A mount beneath a root that the configuration no longer
+ * names can still be looked up and unmounted. */
+static int check_held(const State *s, const char *path, Failure *f) {
+        int r;
+
+        if (volumes_find_target(&s->volumes, path, NULL) || unrecorded_find(s, path))
+                return 0;
+        r = target_validate(path, &s->settings, f);
+        return r == FAILURE_PATH_NOT_ALLOWED ? refuse_unheld(path, f) : r;
 }
 
 static int method_unmount_volume(sd_bus_message *m, void *userdata, sd_bus_error *error) {
@@ -94,8 +105,8 @@ static int method_unmount_volume(sd_bus_message *m, void *userdata, sd_bus_error
         r = read_volume_and_target(m, METHOD_UNMOUNT, &q, &f);
         if (r == 0 && !isempty(q.volume))
                 r = volume_id_validate(q.volume, &f);
-        if (r == 0 && !is_mounted_at(api->state, q.target))
-                r = target_validate(q.target, &api->state->settings, &f);
+        if (r == 0)
+                r = check_held(api->state, q.target, &f);
         if (r == 0)
                 r = free_and_strdup(&q.holder, q.target);
         if (r == 0)
@@ -133,8 +144,7 @@ static int method_verify_label(sd_bus_message *m, void *userdata, sd_bus_error *
 
         r = read_subject(m, METHOD_VERIFY, &q, &depth, &f);
         if (r == 0)
-                r = q.volume[0] == '/' ? target_validate(q.volume, &api->state->settings, &f)
-                                       : volume_id_validate(q.volume, &f);
+                r = q.volume[0] == '/' ? check_held(api->state, q.volume, &f) : volume_id_validate(q.volume, &f);
         if (r != 0)
                 return api_refuse(api, r, &f, error);
         return start_job(api, m, OPERATION_VERIFY, &q, depth, error);
@@ -303,7 +313,6 @@ static int method_get_volume(sd_bus_message *m, void *userdata, sd_bus_error *er
 
 static int method_get_volume_by_target(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         _cleanup_failure_ Failure f = { 0 };
-        _cleanup_free_ char *escaped = NULL;
         Request about = REQUEST_INIT;
         const char *target;
         Api *api = userdata;
@@ -313,22 +322,16 @@ static int method_get_volume_by_target(sd_bus_message *m, void *userdata, sd_bus
         r = sd_bus_message_read(m, "s", &target);
         if (r < 0)
                 return r;
-        if (!is_mounted_at(api->state, target)) {
-                r = target_validate(target, &api->state->settings, &f);
-                if (r != 0)
-                        return api_refuse(api, r, &f, error);
-        }
+        r = check_held(api->state, target, &f);
+        if (r != 0)
+                return api_refuse(api, r, &f, error);
         about.target = (char *) target;
         r = authorize(api, m, &about, error);
         if (r <= 0)
                 return r < 0 ? r : 1;
         if (volumes_find_target(&api->state->volumes, target, &v))
                 return reply_path(m, volume_path(v->id));
-        escaped = string_escape(target, 200);
-        if (!escaped)
-                return -ENOMEM;
-        r = failure_set(&f, FAILURE_NO_SUCH_VOLUME, "No volume is mounted at %s.", escaped);
-        return api_refuse(api, r, &f, error);
+        return api_refuse(api, refuse_unheld(target, &f), &f, error);
 }
 
 static int method_get_job(sd_bus_message *m, void *userdata, sd_bus_error *error) {

@@ -26,6 +26,28 @@ bool path_is_normalized(const char *path) {
         return true;
 }
 
+char *path_make_clean(const char *path) {
+        _cleanup_free_ char *from = path[0] == '/' ? strdup("") : getcwd(NULL, 0);
+        char *clean, *p;
+
+        if (!from)
+                return NULL;
+        clean = malloc(strlen(from) + strlen(path) + sizeof("//"));
+        if (!clean)
+                return NULL;
+        p = stpcpy(clean, streq(from, "/") ? "" : from);
+        for (size_t n; *path; path += n) {
+                path += strspn(path, "/");
+                n = strcspn(path, "/");
+                if (n == 0 || (n == 1 && path[0] == '.'))
+                        continue;
+                *p++ = '/';
+                p = mempcpy(p, path, n);
+        }
+        strcpy(p, p == clean ? "/" : "");
+        return clean;
+}
+
 bool path_is_beneath(const char *path, const char *root) {
         const char *rest;
 

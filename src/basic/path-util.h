@@ -12,6 +12,11 @@
  * control characters, valid UTF-8, shorter than PATH_MAX. Does not look at the file system. */
 bool path_is_normalized(const char *path) _pure_;
 
+/* Makes a path absolute, from the working directory, and removes "." components and extra slashes. Keeps ".."
+ * components, which a symbolic link may precede. Does not look at the path's files. Returns NULL with errno
+ * set on failure. */
+char *path_make_clean(const char *path) _warn_unused_;
+
 /* Whether path, normalized, is strictly beneath root. Compares only the text. */
 bool path_is_beneath(const char *path, const char *root) _pure_;
 

@@ -217,7 +217,7 @@ bool explain_is_absent(const char *name) {
 }
 
 bool explain_is_outside(const char *name) {
-        return name && streq(name, ERROR_PREFIX "PathNotAllowed");
+        return name && (streq(name, ERROR_PREFIX "PathNotAllowed") || streq(name, ERROR_PREFIX "NoSuchVolume"));
 }
 
 /* The SELinux type of this process, for a policy module; NULL if there is none, for example with SELinux

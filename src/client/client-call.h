@@ -57,7 +57,6 @@ char *explain_error(const char *prefix, const char *name, const char *message) _
 /* Whether the error says that selvold does not run, or that there is no bus yet. */
 bool explain_is_absent(const char *name) _pure_;
 
-/* Whether the error (NULL: none) says that the target is beneath none of TargetRoots=, and that selvold has
- * no mount there. An unmount has nothing left to do then. The target may have been beneath an earlier
- * root. */
+/* Whether the error (NULL: none) of a call about a target says that selvold has no mount there. An unmount
+ * has nothing left to do then. The target may have been beneath an earlier root of TargetRoots=. */
 bool explain_is_outside(const char *name) _pure_;

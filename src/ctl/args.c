@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <getopt.h>
 
+#include "basic/path-util.h"
 #include "client/values.h"
 #include "ctl/args.h"
 #include "ctl/suggest.h"
@@ -117,7 +118,34 @@ int args_parse(int argc, char **argv, Args *ret) {
         return 0;
 }
 
+static bool looks_like_path(const char *s) {
+        s += strspn(s, ".") <= 2 ? strspn(s, ".") : 0;
+        return s[0] == '/';
+}
+
+int args_clean_paths(Args *a, const char *kinds) {
+        const int n = (int) strlen(kinds), skipped = n > a->n_operands ? n - a->n_operands : 0;
+
+        for (int i = 0; i < a->n_operands; i++) {
+                const char kind = kinds[i + skipped < n ? i + skipped : n - 1];
+                char *path;
+                int r;
+
+                if (kind == 'v' || (!(kind == 'p' && a->n_operands > 1) && !looks_like_path(a->operands[i])))
+                        continue;
+                path = path_make_clean(a->operands[i]);
+                if (!path)
+                        return -errno;
+                r = strv_consume(&a->paths, path);
+                if (r < 0)
+                        return r;
+                a->operands[i] = path;
+        }
+        return 0;
+}
+
 void args_done(Args *a) {
+        strv_free(a->paths);
         values_done(a->values);
         *a = (Args){ 0 };
 }

@@ -10,6 +10,7 @@ typedef struct Args {
         const char *verb; /* as typed; NULL: none */
         char **operands;
         int n_operands;
+        char **paths; /* owned: those among the operands that args_clean_paths() has made anew */
         OptionValue values[REQUEST_OPTIONS];
         unsigned int switches;
         bool json_pretty;
@@ -24,6 +25,12 @@ void args_done(Args *a);
 static inline bool args_have(const Args *a, Switch s) {
         return a->switches & s;
 }
+
+/* Makes paths among the operands absolute and clean, as selvold expects them. kinds has a letter for each
+ * operand, the last one for all further ones; if there are fewer operands, the last letters count. 'v': no
+ * path; 'p': a path, or if it is the only operand 'e': a path if it begins with "/", "./" or "../", or is
+ * "." or "..". Returns 0 or a negative errno. */
+int args_clean_paths(Args *a, const char *kinds) _warn_unused_;
 
 /* Whether option i is on the command line. */
 bool args_have_option(const Args *a, size_t i);

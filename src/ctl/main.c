@@ -28,7 +28,7 @@ static bool needs_service(const Verb *v, const Args *a) {
         return v->run != verb_status && v->run != verb_monitor && !args_have(a, SWITCH_WATCH);
 }
 
-static int run_verb(const Args *a) {
+static int run_verb(Args *a) {
         _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
         _cleanup_(agent_stopp) pid_t agent = 0;
         const Verb *v = verb_expect(a->verb ? a->verb : "list");

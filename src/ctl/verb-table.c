@@ -9,22 +9,23 @@ enum { ANY_NUMBER = 0x10000, TAKERS_MAX = 6 };
 const Verb verbs[] = {
         { GROUP_LOOK, "list", "ls", "", 0, 0, 0, SWITCH_JSON, verb_list, "List the volumes (the default)" },
         { GROUP_LOOK, "show", NULL, "VOLUME|TARGET...", 1, ANY_NUMBER, 0, SWITCH_JSON, verb_show,
-          "Show volumes and their holders" },
+          "Show volumes and their holders", .paths = "e" },
         { GROUP_LOOK, "status", NULL, "", 0, 0, 0, SWITCH_JSON, verb_status,
           "Show what the service does, on one screen" },
         { GROUP_LOOK, "history", NULL, "[VOLUME|TARGET]", 0, 1, 0, SWITCH_JSON | SWITCH_LINES, NULL,
-          "Print what was done to a volume, at a target, or to all", verb_history },
+          "Print what was done to a volume, at a target, or to all", verb_history, .paths = "e" },
         { GROUP_LOOK, "plan", NULL, "VOLUME SOURCE TARGET", 3, 3, METHOD_MOUNT, SWITCH_JSON, verb_plan,
-          "Explain what mount would do, and why" },
+          "Explain what mount would do, and why", .paths = "vep" },
         { GROUP_LOOK, "verify", NULL, "VOLUME|PATH [CONTEXT]", 1, 2, METHOD_VERIFY, SWITCH_JSON, verb_verify,
-          "Compare labels and groups with the expected ones" },
+          "Compare labels and groups with the expected ones", .paths = "e" },
 
         { GROUP_CHANGE, "mount", NULL, "VOLUME SOURCE TARGET", 3, 3, METHOD_MOUNT, SWITCH_JSON, verb_mount,
-          "Mount a volume" },
+          "Mount a volume", .paths = "vep" },
         { GROUP_CHANGE, "adopt", NULL, "VOLUME TARGET|--all ROOT", 1, 2, METHOD_ADOPT,
-          SWITCH_JSON | SWITCH_ALL | SWITCH_YES, verb_adopt, "Record a mount made by others", .check = adopt_check },
+          SWITCH_JSON | SWITCH_ALL | SWITCH_YES, verb_adopt, "Record a mount made by others", .check = adopt_check,
+          .paths = "vp" },
         { GROUP_CHANGE, "unmount", "umount", "[VOLUME] TARGET", 1, 2, METHOD_UNMOUNT, SWITCH_JSON, verb_unmount,
-          "Unmount a volume", .check = unmount_check },
+          "Unmount a volume", .check = unmount_check, .paths = "vp" },
         { GROUP_CHANGE, "relabel", NULL, "VOLUME [CONTEXT]", 1, 2, METHOD_RELABEL, SWITCH_JSON | SWITCH_NO_WAIT,
           verb_relabel, "Relabel all files" },
         { GROUP_CHANGE, "ownership", NULL, "VOLUME GID", 2, 2, METHOD_OWNERSHIP, SWITCH_JSON | SWITCH_NO_WAIT,
@@ -99,7 +100,7 @@ static int check_options(const Verb *v, const Args *a) {
         return 0;
 }
 
-int verb_check(const Verb *v, const Args *a) {
+int verb_check(const Verb *v, Args *a) {
         int r;
 
         if (a->n_operands < v->min || a->n_operands > v->max)
@@ -109,5 +110,7 @@ int verb_check(const Verb *v, const Args *a) {
                 if (!utf8_is_valid(a->operands[i]))
                         return report_usage("'%s' is not UTF-8.", a->operands[i]);
         r = check_options(v, a);
+        if (r == 0 && v->paths)
+                r = args_clean_paths(a, v->paths);
         return r == 0 && v->check ? v->check(a) : r;
 }

@@ -27,6 +27,7 @@ typedef struct Verb {
         const char *description;
         int (*run_alone)(const Args *a); /* in place of run(); opens the bus itself if necessary */
         int (*check)(const Args *a);     /* of the operands, in addition to their number; NULL: none */
+        const char *paths;               /* for args_clean_paths(); NULL: no operand is a path */
 } Verb;
 
 extern const Verb verbs[];
@@ -38,5 +39,6 @@ const Verb *verb_find(const char *name);
 const Verb *verb_expect(const char *name);
 
 bool verb_takes(const Verb *v, const Option *o);
-/* Checks that the verb takes these operands and options. Returns 0, or EXIT_USAGE after an error message. */
-int verb_check(const Verb *v, const Args *a) _warn_unused_;
+/* Checks that the verb takes these operands and options, and makes their paths clean. Returns 0, a
+ * negative errno, or EXIT_USAGE after an error message. */
+int verb_check(const Verb *v, Args *a) _warn_unused_;

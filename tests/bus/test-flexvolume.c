@@ -140,6 +140,10 @@ static const Case cases[] = {
           CALLS(FAIL("UnmountVolume", "('', '" T "', " NO_OPTIONS ")", "org.selvol1.Error.PathNotAllowed",
                      "It is not beneath an allowed directory.")),
           .out = SUCCESS },
+        { "unmount/unheld", "unmount " T,
+          CALLS(FAIL("UnmountVolume", "('', '" T "', " NO_OPTIONS ")", "org.selvol1.Error.NoSuchVolume",
+                     "No volume is held there.")),
+          .out = SUCCESS },
         { "unmount/no-utf-8", "unmount /\377", .code = 1, .out = FAILURE("Invalid argument") },
 };
 

@@ -39,6 +39,36 @@ TEST(test_normalized, "/path/normalized") {
         }
 }
 
+TEST(test_make_clean, "/path/make-clean") {
+        static const char *const cases[][2] = {
+                { "/", "/" },
+                { "//", "/" },
+                { "/.", "/" },
+                { "/a/", "/a" },
+                { "/a//b/./", "/a/b" },
+                { "/./a", "/a" },
+                { "/a/../b", "/a/../b" },
+                { "/.a/b./..c", "/.a/b./..c" },
+                { ".", "/usr" },
+                { "./a/", "/usr/a" },
+                { "a//b", "/usr/a/b" },
+                { "../a", "/usr/../a" },
+        };
+        g_autofree char *before = g_get_current_dir();
+
+        g_assert_cmpint(chdir("/usr"), ==, 0);
+        for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+                _cleanup_free_ char *clean = path_make_clean(cases[i][0]);
+
+                g_assert_cmpstr(clean, ==, cases[i][1]);
+        }
+        g_assert_cmpint(chdir("/"), ==, 0);
+        _cleanup_free_ char *in_root = path_make_clean("a");
+
+        g_assert_cmpstr(in_root, ==, "/a");
+        g_assert_cmpint(chdir(before), ==, 0);
+}
+
 TEST(test_length, "/path/length") {
         g_autofree char *fits = g_strnfill(PATH_MAX - 1, 'a'), *too_long = g_strnfill(PATH_MAX, 'a');
 
