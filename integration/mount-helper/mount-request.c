@@ -28,20 +28,6 @@ void mount_request_done(MountRequest *q) {
         *q = (MountRequest){ 0 };
 }
 
-/* Whether an option is one of mount(8), systemd or fstab(5). "user" may have a value there, so it can't be
- * the user of a label. */
-static bool is_for_mount(const char *name) {
-        static const char *const names[] = {
-                "defaults", "nofail", "_netdev", "auto",  "noauto",  "user",    "nouser",  "users",
-                "nousers",  "owner",  "noowner", "group", "nogroup", "comment", "uhelper", "helper",
-        };
-
-        for (size_t i = 0; i < ELEMENTSOF(names); i++)
-                if (streq(names[i], name))
-                        return true;
-        return startswith(name, "x-") || startswith(name, "X-");
-}
-
 static int read_helper_option(MountRequest *q, RequestOptionId id, const char *name, const char *value) {
         _cleanup_free_ char *expected = NULL;
         int r;
@@ -116,7 +102,8 @@ static int read_mount_word(MountRequest *q, const char *option, char *word) {
                 q->volume = value;
                 return 0;
         }
-        if (is_for_mount(word))
+        /* "user" may have a value there, so it can't be the user of a label. */
+        if (mount_option_is_for_user_space(word))
                 return 0;
         /* The last one of ro and rw counts. */
         if (streq(option, "ro") || streq(option, "rw")) {

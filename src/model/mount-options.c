@@ -67,12 +67,40 @@ static bool option_is_label(const char *option) {
         return false;
 }
 
+bool mount_option_is_for_user_space(const char *name) {
+        static const char *const names[] = {
+                "defaults", "nofail", "_netdev", "auto",  "noauto",  "user",    "nouser",  "users",
+                "nousers",  "owner",  "noowner", "group", "nogroup", "comment", "uhelper", "helper",
+        };
+        size_t n = strcspn(name, "=");
+
+        for (size_t i = 0; i < ELEMENTSOF(names); i++)
+                if (strlen(names[i]) == n && strncmp(names[i], name, n) == 0)
+                        return true;
+        return startswith(name, "x-") || startswith(name, "X-");
+}
+
+/* mount(8) carries these out itself. Without it other files would be seen, or other owners and modes. */
+static bool option_is_of_mount(const char *option) {
+        static const char *const names[] = { "subdir", "idmap", "owner", "group", "mode" };
+        const char *name = startswith(option, "X-mount.");
+
+        for (size_t i = 0; name && i < ELEMENTSOF(names); i++)
+                if (strlen(names[i]) == strcspn(name, "=") && startswith(name, names[i]))
+                        return true;
+        return false;
+}
+
 static int take_option(const char *option, MountOptions *o, Failure *f) {
         const char *context;
 
         if (strnlen(option, OPTION_MAX + 1) > OPTION_MAX)
                 return failure_set(f, FAILURE_INVALID_OPTION, "A mount option is longer than %i bytes.", OPTION_MAX);
 
+        if (option_is_of_mount(option))
+                return bad_option(f, option, "is refused, as only mount(8) itself can carry it out: leave it out.");
+        if (mount_option_is_for_user_space(option))
+                return 0;
         context = startswith(option, "context=");
         if (context)
                 return take_context_option(context, o, f);
@@ -90,7 +118,7 @@ static int take_option(const char *option, MountOptions *o, Failure *f) {
                 return 0;
         }
         /* Options without effect: always on, or the default. */
-        if (streq(option, "rw") || streq(option, "nosuid") || streq(option, "nodev") || streq(option, "defaults"))
+        if (streq(option, "rw") || streq(option, "nosuid") || streq(option, "nodev"))
                 return 0;
         return strv_extend(&o->options, option);
 }

@@ -15,11 +15,15 @@ typedef struct MountOptions {
 
 void mount_options_done(MountOptions *o);
 
-/* Removes kubelet's context="LABEL" (or context=LABEL), ro and rw from the options, and checks the form of
- * the others: one option in each element, keys of [a-z0-9_-], values without quotes, commas, blanks, control
- * characters and backslashes; no other label option, no suid, no dev. mount_options_check() checks whether
- * the file system allows an option. Returns 0, -ENOMEM, INVALID_OPTION, INVALID_CONTEXT, or INCOMPATIBLE for
- * two contexts. */
+/* Whether an option is for mount(8), systemd or fstab(5), and means nothing to the file system, such as
+ * _netdev or x-systemd.automount. name ends at the '=' of a value, if there is one. */
+bool mount_option_is_for_user_space(const char *name) _pure_;
+
+/* Removes the options for user space, kubelet's context="LABEL" (or context=LABEL), ro and rw from the
+ * options, and checks the form of the others: one option in each element, keys of [a-z0-9_-], values
+ * without quotes, commas, blanks, control characters and backslashes; no other label option, no suid, no
+ * dev. mount_options_check() checks whether the file system allows an option. Returns 0, -ENOMEM,
+ * INVALID_OPTION, INVALID_CONTEXT, or INCOMPATIBLE for two contexts. */
 int mount_options_parse(char *const *options, MountOptions *ret, Failure *f) _warn_unused_;
 
 /* Checks parsed options against the allow list of a file system. Returns 0, -ENOMEM or INVALID_OPTION. */

@@ -139,7 +139,7 @@ compare("selvolctl(1): verbs", [usage + (f", {alias}{usage[len(name):]}" if alia
 # The page has options of MountVolume without a name in mount(8), options of mount(8), and options of the
 # helper itself.
 names = {name for _, _, methods, name in options if any("M" in letters[m] for m in methods.split(" | "))} - {"user", "options"}
-names |= set(re.findall(r'"(\w+)"', re.search(r"names\[\] = \{(.*?)\};", read("integration/mount-helper/mount-request.c"), flags=re.S)[1]))
+names |= set(re.findall(r'"(\w+)"', re.search(r"names\[\] = \{(.*?)\};", read("src/model/mount-options.c"), flags=re.S)[1]))
 compare("mount.selvol(8): options", names | {"volume", "ro", "rw", "remount", "x-*", "X-*"}, [
     option.split("=")[0].replace("\\", "") for line in
     re.findall(r"^([a-z].*)$\n    ", section(read("docs/mount.selvol.8.rst"), "OPTIONS"), flags=re.M) for option in line.split(", ")])

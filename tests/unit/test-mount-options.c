@@ -83,18 +83,41 @@ TEST(test_allow_list, "/mount-options/allow-list") {
         _cleanup_failure_ Failure f = { 0 };
 
         static const char *const good[][2] = {
-                { "ext4", "noatime" },          { "ext4", "commit=5" },
-                { "ext4", "discard" },          { "xfs", "nouuid" },
-                { "btrfs", "subvol=/a" },       { "btrfs", "compress" },
-                { "btrfs", "compress=zstd:3" }, { "tmpfs", "size=10%" },
-                { "vfat", "gid=1000" },         { "nfs", "nosharecache" },
-                { "nfs4", "vers=4.2" },         { "nfs", "nosymfollow" },
-                { "ext4", "errors=continue" },  { "ext3", "errors=remount-ro" },
+                { "ext4", "noatime" },
+                { "ext4", "commit=5" },
+                { "ext4", "discard" },
+                { "xfs", "nouuid" },
+                { "btrfs", "subvol=/a" },
+                { "btrfs", "compress" },
+                { "btrfs", "compress=zstd:3" },
+                { "tmpfs", "size=10%" },
+                { "vfat", "gid=1000" },
+                { "nfs", "nosharecache" },
+                { "nfs4", "vers=4.2" },
+                { "nfs", "nosymfollow" },
+                { "ext4", "errors=continue" },
+                { "ext3", "errors=remount-ro" },
+                { "ext4", "barrier=1" },
+                { "ext4", "barrier=0" },
+                { "ext4", "init_itable=0" },
+                { "ext4", "nodioread_nolock" },
+                { "ext4", "prjquota" },
+                { "ext3", "usrquota" },
+                { "xfs", "atime" },
+                { "xfs", "usrquota" },
+                { "tmpfs", "noswap" },
+                { "tmpfs", "uid=1000" },
+                { "nfs", "tcp" },
+                { "btrfs", "skip_balance" },
         };
         static const char *const bad[][2] = {
                 { "ext4", "gid=1000" },     /* another file system has it */
                 { "ext4", "errors=panic" }, /* only some values are listed */
                 { "ext4", "errors=continue2" },
+                { "ext4", "barrier=2" },
+                { "ext4", "dax" },
+                { "ext4", "journal_dev=0x801" },
+                { "xfs", "logdev=/dev/vdb" },
                 { "ext4", "errors" },
                 { "vfat", "uid=1000" },  /* it would give the files to somebody else than the group */
                 { "ext4", "commit" },    /* it needs a value */
