@@ -107,18 +107,19 @@ static int deny_call(Api *api, sd_bus_message *call, const char *volume, const c
 
 /* Sets every key, so that a rule that looks one up gets a string. */
 static int describe_request(const Request *q, char ***ret) {
-        _cleanup_free_ char *options = NULL, *group = NULL;
+        /* Messages of polkit's show the volume on terminals. */
+        _cleanup_free_ char *options = NULL, *group = NULL, *volume = text_make_clean(strempty(q->volume));
         _cleanup_strv_ char **details = NULL;
 
         options = q->mount_options ? strv_join(q->mount_options, ",") : strdup("");
         group = q->fs_group == GID_NONE ? strdup("") : strdup_printf("%u", (unsigned) q->fs_group);
-        if (!options || !group)
+        if (!options || !group || !volume)
                 return -ENOMEM;
 
         const struct {
                 const char *key, *value;
         } all[] = {
-                { "volume", q->volume },
+                { "volume", volume },
                 { "source", q->source },
                 { "target", q->target },
                 { "holder", q->holder },

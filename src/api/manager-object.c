@@ -135,6 +135,15 @@ static int read_subject(sd_bus_message *m, RequestMethod method, Request *q, Ver
         return context_canonicalize(context, &q->context, f);
 }
 
+/* A path where no volume can be may be an id. */
+static int check_verified(const State *s, Request *q, Failure *f) {
+        int r = q->volume[0] == '/' ? check_held(s, q->volume, f) : -ENOENT;
+
+        if (r == 0)
+                return free_and_strdup(&q->target, q->volume);
+        return r > 0 && !volumes_find(&s->volumes, q->volume) ? r : volume_id_validate(q->volume, f);
+}
+
 static int method_verify_label(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         _cleanup_(request_done) Request q = REQUEST_INIT;
         _cleanup_failure_ Failure f = { 0 };
@@ -144,7 +153,7 @@ static int method_verify_label(sd_bus_message *m, void *userdata, sd_bus_error *
 
         r = read_subject(m, METHOD_VERIFY, &q, &depth, &f);
         if (r == 0)
-                r = q.volume[0] == '/' ? check_held(api->state, q.volume, &f) : volume_id_validate(q.volume, &f);
+                r = check_verified(api->state, &q, &f);
         if (r != 0)
                 return api_refuse(api, r, &f, error);
         return start_job(api, m, OPERATION_VERIFY, &q, depth, error);

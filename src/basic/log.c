@@ -119,6 +119,12 @@ static void write_journal(int priority, const char *message, const LogField *fie
                 free(owned[i]);
 }
 
+static char *make_clean(char *message) {
+        _cleanup_free_ char *text = message;
+
+        return text_make_clean(text);
+}
+
 void log_fields(int priority, const LogField *fields, size_t n_fields, const char *format, ...) {
         _cleanup_free_ char *message = NULL;
         int saved = errno;
@@ -132,6 +138,9 @@ void log_fields(int priority, const LogField *fields, size_t n_fields, const cha
         va_start(ap, format);
         message = strdup_vprintf(format, ap);
         va_end(ap);
+        /* A volume id may have any characters. */
+        if (message && !text_is_clean(message))
+                message = make_clean(message);
         if (!message)
                 return;
 

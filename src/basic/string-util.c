@@ -231,7 +231,7 @@ bool text_is_clean(const char *s) {
         return true;
 }
 
-char *string_escape(const char *s, size_t max) {
+static char *escape_bytes(const char *s, size_t max, bool backslashes) {
         const char *hex = "0123456789abcdef";
         size_t limit = strnlen(s, max);
         char *escaped, *p;
@@ -244,7 +244,7 @@ char *string_escape(const char *s, size_t max) {
                 unsigned char c = (unsigned char) s[i];
                 size_t n = utf8_sequence((const unsigned char *) s + i);
 
-                if (n == 0 || c == '\\' || is_control((const unsigned char *) s + i) ||
+                if (n == 0 || (backslashes && c == '\\') || is_control((const unsigned char *) s + i) ||
                     is_invisible((const unsigned char *) s + i)) {
                         *p++ = '\\';
                         *p++ = 'x';
@@ -261,6 +261,14 @@ char *string_escape(const char *s, size_t max) {
 
         strcpy(p, s[limit] ? "..." : "");
         return escaped;
+}
+
+char *string_escape(const char *s, size_t max) {
+        return escape_bytes(s, max, true);
+}
+
+char *text_make_clean(const char *s) {
+        return escape_bytes(s, strlen(s), false);
 }
 
 char *shell_quote(const char *s) {

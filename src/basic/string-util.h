@@ -63,6 +63,9 @@ DEFINE_CLEANUP_FUNC(char **, strv_free);
  * memory. */
 char *string_escape(const char *s, size_t max) _warn_unused_;
 
+/* Like string_escape() for a text that may have escapes already: leaves backslashes, and cuts nothing. */
+char *text_make_clean(const char *s) _warn_unused_;
+
 /* Returns s as one word of a bash(1) command that a person can paste: unchanged, or in quotes, with $'\xNN'
  * for the characters that string_escape() escapes. NULL on lack of memory. */
 char *shell_quote(const char *s) _warn_unused_;

@@ -118,9 +118,10 @@ int args_parse(int argc, char **argv, Args *ret) {
         return 0;
 }
 
-static bool looks_like_path(const char *s) {
-        s += strspn(s, ".") <= 2 ? strspn(s, ".") : 0;
-        return s[0] == '/';
+bool path_is_meant(const char *operand) {
+        size_t dots = strspn(operand, ".");
+
+        return dots <= 2 && (operand[dots] == '/' || (dots > 0 && operand[dots] == '\0'));
 }
 
 int args_clean_paths(Args *a, const char *kinds) {
@@ -131,7 +132,7 @@ int args_clean_paths(Args *a, const char *kinds) {
                 char *path;
                 int r;
 
-                if (kind == 'v' || (!(kind == 'p' && a->n_operands > 1) && !looks_like_path(a->operands[i])))
+                if (kind == 'v' || (!(kind == 'p' && a->n_operands > 1) && !path_is_meant(a->operands[i])))
                         continue;
                 path = path_make_clean(a->operands[i]);
                 if (!path)

@@ -27,10 +27,13 @@ static inline bool args_have(const Args *a, Switch s) {
 }
 
 /* Makes paths among the operands absolute and clean, as selvold expects them. kinds has a letter for each
- * operand, the last one for all further ones; if there are fewer operands, the last letters count. 'v': no
- * path; 'p': a path, or if it is the only operand 'e': a path if it begins with "/", "./" or "../", or is
- * "." or "..". Returns 0 or a negative errno. */
+ * operand; if there are fewer operands, the last letters count. 'v': no path; 'e': a path if
+ * path_is_meant(); 'p': a path, but as the only operand like 'e'. Returns 0 or a negative errno. */
 int args_clean_paths(Args *a, const char *kinds) _warn_unused_;
+
+/* Whether an operand begins with "/", "./" or "../", or is "." or "..": so does a path, and perhaps a
+ * volume's id. */
+bool path_is_meant(const char *operand) _pure_;
 
 /* Whether option i is on the command line. */
 bool args_have_option(const Args *a, size_t i);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "basic/gid-util.h"
+#include "basic/path-util.h"
 #include "basic/string-util.h"
 #include "ctl/bus-objects.h"
 
@@ -23,13 +24,31 @@ int object_clear_unset(json_t *properties) {
         return 0;
 }
 
+/* An id may begin as a path does. */
+static int find_by_path(sd_bus *bus, const char *name, sd_bus_message **ret) {
+        _cleanup_error_ sd_bus_error error = SD_BUS_ERROR_NULL;
+        _cleanup_free_ char *target = path_make_clean(name);
+        int r;
+
+        if (!target)
+                return -errno;
+        r = bus_try_method(bus, &error, ret, MANAGER_PATH, MANAGER_INTERFACE, "GetVolumeByTarget", "s", target);
+        if (r >= 0 || !sd_bus_error_is_set(&error))
+                return r;
+        if (sd_bus_error_has_name(&error, ERROR_PREFIX "NoSuchVolume") &&
+            bus_try_method(bus, NULL, ret, MANAGER_PATH, MANAGER_INTERFACE, "GetVolume", "s", name) >= 0)
+                return 0;
+        return bus_report_error(target, &error);
+}
+
 int volume_find(sd_bus *bus, const char *name, char **ret) {
         _cleanup_message_ sd_bus_message *found = NULL;
         const char *path;
         int r;
 
-        r = bus_call_method(bus, name, &found, MANAGER_PATH, MANAGER_INTERFACE,
-                            name[0] == '/' ? "GetVolumeByTarget" : "GetVolume", "s", name);
+        r = path_is_meant(name)
+                    ? find_by_path(bus, name, &found)
+                    : bus_call_method(bus, name, &found, MANAGER_PATH, MANAGER_INTERFACE, "GetVolume", "s", name);
         if (r != 0)
                 return r;
         r = sd_bus_message_read(found, "o", &path);

@@ -7,7 +7,8 @@
 /* selvold's objects as their properties; unset properties are null. Functions return the same as
  * bus_call_method(). */
 
-/* Finds the path of a volume by its id or by a target. A target begins with '/', an id never does. */
+/* Finds the path of a volume by its id or by a target; a name that looks like a path is a target, if one
+ * is held there, and otherwise an id. */
 int volume_find(sd_bus *bus, const char *name, char **ret) _warn_unused_;
 
 /* Sets the properties without a value to null. Returns 0 or -ENOMEM. */

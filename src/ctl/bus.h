@@ -20,6 +20,11 @@ int bus_service_is_running(sd_bus *bus) _warn_unused_;
 int bus_call_method(sd_bus *bus, const char *subject, sd_bus_message **ret, const char *path, const char *interface,
                     const char *method, const char *types, ...) _warn_unused_;
 
+/* Like bus_call_method(), but prints nothing. Returns 0, or a negative errno with error set if the service
+ * failed. */
+int bus_try_method(sd_bus *bus, sd_bus_error *error, sd_bus_message **ret, const char *path, const char *interface,
+                   const char *method, const char *types, ...) _warn_unused_;
+
 /* Prints a negative errno as an error of the bus. Returns the exit code, or a negative errno. */
 int bus_report_errno(const Args *a, int r);
 

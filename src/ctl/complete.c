@@ -98,8 +98,12 @@ static json_t *get_objects(void) {
 }
 
 /* Whether selvolctl and the shell take a volume's id as typed: an id may look like an option, or like a
- * user's home directory, even after the "=" of a variable. */
+ * user's home directory, even after the "=" of a variable, or have characters that need quotes. */
 static bool stays_as_typed(const Position *p, const char *id) {
+        static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/.,:@%+=_-~";
+
+        if (id[strspn(id, plain)] != '\0')
+                return false;
         return (id[0] != '-' || p->no_options) && id[0] != '~' && !strstr(id, "=~") && !strstr(id, ":~");
 }
 

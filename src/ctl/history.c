@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "basic/path-util.h"
 #include "basic/string-util.h"
 #include "basic/time-util.h"
 #include "client/client-call.h"
+#include "ctl/args.h"
 #include "ctl/format.h"
 #include "ctl/history.h"
 #include "ctl/journal.h"
@@ -19,6 +21,23 @@ static int add_match(sd_journal *j, const char *field, const char *value) {
         _cleanup_free_ char *match = strdup_printf("%s=%s", field, value);
 
         return match ? sd_journal_add_match(j, match, 0) : -ENOMEM;
+}
+
+/* Finds the records of a volume, or of a target if the subject looks like a path. */
+static int match_subject(sd_journal *j, const char *subject) {
+        _cleanup_free_ char *target = NULL;
+        int r;
+
+        r = sd_journal_add_conjunction(j);
+        if (r >= 0)
+                r = add_match(j, "SELVOL_VOLUME", subject);
+        if (r < 0 || !path_is_meant(subject))
+                return r;
+        target = path_make_clean(subject);
+        if (!target)
+                return -errno;
+        r = sd_journal_add_disjunction(j);
+        return r < 0 ? r : add_match(j, "SELVOL_TARGET", target);
 }
 
 static int add_text(json_t *entry, const char *member, sd_journal *j, const char *field) {
@@ -65,7 +84,7 @@ static int read_entry(sd_journal *j, uint64_t usec, json_t **ret) {
         if (isempty(answer_string(entry, "Operation")) || isempty(answer_string(entry, "Result")))
                 return 0;
         /* A verification of a path has the path in place of the volume. */
-        if (answer_string(entry, "Volume")[0] == '/')
+        if (streq(answer_string(entry, "Volume"), answer_string(entry, "Target")))
                 json_object_del(entry, "Volume");
         *ret = TAKE_PTR(entry);
         return 1;
@@ -170,7 +189,7 @@ int history_read(const char *subject, uint64_t since_usec, bool (*matches)(const
         if (r < 0)
                 return r;
         if (subject) {
-                r = add_match(j, subject[0] == '/' ? "SELVOL_TARGET" : "SELVOL_VOLUME", subject);
+                r = match_subject(j, subject);
                 if (r < 0)
                         return r;
         }

@@ -9,15 +9,15 @@ enum { ANY_NUMBER = 0x10000, TAKERS_MAX = 6 };
 const Verb verbs[] = {
         { GROUP_LOOK, "list", "ls", "", 0, 0, 0, SWITCH_JSON, verb_list, "List the volumes (the default)" },
         { GROUP_LOOK, "show", NULL, "VOLUME|TARGET...", 1, ANY_NUMBER, 0, SWITCH_JSON, verb_show,
-          "Show volumes and their holders", .paths = "e" },
+          "Show volumes and their holders" },
         { GROUP_LOOK, "status", NULL, "", 0, 0, 0, SWITCH_JSON, verb_status,
           "Show what the service does, on one screen" },
         { GROUP_LOOK, "history", NULL, "[VOLUME|TARGET]", 0, 1, 0, SWITCH_JSON | SWITCH_LINES, NULL,
-          "Print what was done to a volume, at a target, or to all", verb_history, .paths = "e" },
+          "Print what was done to a volume, at a target, or to all", verb_history },
         { GROUP_LOOK, "plan", NULL, "VOLUME SOURCE TARGET", 3, 3, METHOD_MOUNT, SWITCH_JSON, verb_plan,
           "Explain what mount would do, and why", .paths = "vep" },
         { GROUP_LOOK, "verify", NULL, "VOLUME|PATH [CONTEXT]", 1, 2, METHOD_VERIFY, SWITCH_JSON, verb_verify,
-          "Compare labels and groups with the expected ones", .paths = "e" },
+          "Compare labels and groups with the expected ones" },
 
         { GROUP_CHANGE, "mount", NULL, "VOLUME SOURCE TARGET", 3, 3, METHOD_MOUNT, SWITCH_JSON, verb_mount,
           "Mount a volume", .paths = "vep" },

@@ -31,8 +31,7 @@ static void print_subject(FILE *f, const Job *job) {
         const char *context = job_context(job);
         const Request *q = &job->request;
 
-        /* A verify of a path has the path in place of a volume. */
-        if (!isempty(q->volume) && q->volume[0] != '/')
+        if (!isempty(q->volume) && !job_is_of_path(job))
                 fprintf(f, "volume %s%s", q->volume, isempty(q->target) ? "" : " at ");
         print_escaped(f, q->target);
         if (held && !streq(q->holder, q->target))
@@ -383,6 +382,8 @@ void job_log_mark_wrong(const Volume *v, MarkChange reset, const char *not_reset
                 { "SELVOL_CONTEXT", v->mark.context },
         };
 
+        _cleanup_free_ char *word = shell_quote(v->id);
+
         if (isempty(not_reset)) {
                 log_fields(LOG_WARNING, fields, ELEMENTSOF(fields),
                            "The mark on volume %s says that all files are right, but %s differ: it was reset.", v->id,
@@ -392,5 +393,5 @@ void job_log_mark_wrong(const Volume *v, MarkChange reset, const char *not_reset
         log_fields(
                 LOG_WARNING, fields, ELEMENTSOF(fields),
                 "The mark on volume %s says that all files are right, but %s differ, and it could not be reset (%s). Run 'selvolctl relabel %s --force', or for a group 'selvolctl ownership %s GID --force', before it is used again.",
-                v->id, what, not_reset, v->id, v->id);
+                v->id, what, not_reset, strempty(word), strempty(word));
 }

@@ -190,7 +190,7 @@ static char *describe_front(const Job *job, const Job *front, const char *progre
                 return strdup_printf("its %s (job %" PRIu64 "%s) is in front", operation, front->id, progress);
         volume = string_escape(strempty(front->request.volume), 200);
         return volume ? strdup_printf("%s of %s%s (job %" PRIu64 "%s) is in front", operation,
-                                      isempty(volume) || volume[0] == '/' ? "" : "volume ", volume, front->id,
+                                      isempty(volume) || job_is_of_path(front) ? "" : "volume ", volume, front->id,
                                       progress)
                       : NULL;
 }

@@ -156,6 +156,11 @@ static inline Volume *job_volume(const Job *job) {
 /* Another volume whose holders have the job's superblock mounted. NULL: none. */
 const Volume *job_find_sharer(const Job *job);
 
+/* A verification of a path has the path in place of the volume. */
+static inline bool job_is_of_path(const Job *job) {
+        return job->operation == OPERATION_VERIFY && streq_ptr(job->request.volume, job->request.target);
+}
+
 static inline CallOrigin job_origin(const Job *job) {
         return (CallOrigin){
                 .volume = job->request.volume,

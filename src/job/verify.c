@@ -8,7 +8,7 @@
 #include "state/commit.h"
 #include "wire/protocol.h"
 
-/* VerifyLabel. The request's volume is an id, or a path beneath TargetRoots=. */
+/* VerifyLabel. The request's volume is an id, or as its target a path beneath TargetRoots=. */
 
 /* Finds the volume and the holder to verify; a path may be in no volume: both are NULL then. Fills the
  * request's target. */
@@ -18,11 +18,11 @@ static int find_verified(Job *job, Volume **ret_volume, const Holder **ret_holde
         Volume *v = NULL;
         const Holder *h;
 
-        if (q->volume[0] == '/') {
+        if (job_is_of_path(job)) {
                 h = volumes_find_above(all, q->volume, &v);
                 *ret_volume = v;
                 *ret_holder = h;
-                return free_and_strdup(&q->target, q->volume);
+                return 0;
         }
         v = volumes_find(all, q->volume);
         if (!v)
@@ -143,10 +143,9 @@ static bool verify_is_possible(const Job *job) {
 /* Whether the result is about this mount: the mount may be gone, and the kernel reuses mount ids. */
 static bool is_about(const Job *job, const Volume *v, const Holder *h) {
         const VerifyCall *c = &job->verify.call;
-        const char *named = job->request.volume;
 
         return h->mount_id == c->mount.id && streq(strempty(h->device), c->mount.device) &&
-               (named[0] == '/' || streq(named, v->id));
+               (job_is_of_path(job) || streq(job->request.volume, v->id));
 }
 
 static int take_verify_reply(Job *job, sd_bus_message *reply) {
@@ -179,7 +178,7 @@ static int take_verify_reply(Job *job, sd_bus_message *reply) {
                 (void) mark_apply(&v->mark, result->reset);
                 commit_volume(s, v);
         }
-        if (job->request.volume[0] != '/' && result->matches && streq(v->context, job->verify.call.expected)) {
+        if (!job_is_of_path(job) && result->matches && streq(v->context, job->verify.call.expected)) {
                 v->last_verified_usec = now_realtime_usec();
                 commit_volume(s, v);
         }

@@ -68,7 +68,7 @@ int failure_set(Failure *f, FailureKind kind, const char *format, ...) {
         /* The message contains an unescaped string from outside, such as a file system type with an escape
          * sequence. */
         if (!text_is_clean(message)) {
-                char *escaped = string_escape(message, strlen(message));
+                char *escaped = text_make_clean(message);
 
                 if (!escaped)
                         return -ENOMEM;

@@ -47,9 +47,9 @@ typedef struct Failure {
  * and if, for path and type errors, the path or type came from the call. */
 bool failure_is_of_caller(FailureKind kind) _pure_;
 
-/* Fills the failure and replaces an earlier one. Escapes the whole message if it is not clean
- * (text_is_clean()). Returns kind, which is positive, or -ENOMEM: so a function can end with "return
- * failure_set(...)". */
+/* Fills the failure and replaces an earlier one. Escapes what is not clean in the message
+ * (text_is_clean()), such as a volume id. Returns kind, which is positive, or -ENOMEM: so a function can
+ * end with "return failure_set(...)". */
 int failure_set(Failure *f, FailureKind kind, const char *format, ...) _printf_(3, 4);
 
 /* Like failure_set(), for a message about one string from outside, mostly a path. Escapes the string; format

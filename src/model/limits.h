@@ -7,7 +7,7 @@
 
 /* In one call or one configuration. */
 enum {
-        VOLUME_ID_MAX = 256,                   /* bytes: an id of CSI (128) and the name of a driver fit */
+        VOLUME_ID_MAX = 512,                   /* bytes: an id of CSI and the name of a driver fit */
         CONTEXT_MAX = 1024,                    /* bytes: a level of some 200 categories fits */
         OPTION_MAX = 1024,                     /* bytes of one mount option: a context fits */
         OPTIONS_MAX = 64,                      /* mount options: file systems know some 50 */

@@ -55,30 +55,14 @@ void request_done(Request *q) {
         })
 
 int volume_id_validate(const char *id, Failure *f) {
-        const char *allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:/@+=~-";
-        size_t n = strnlen(id, VOLUME_ID_MAX + 1);
-
         assert(f);
 
-        if (n == 0)
+        if (isempty(id))
                 return failure_set(f, FAILURE_INVALID_VOLUME, "The volume id is empty.");
-        if (n > VOLUME_ID_MAX)
+        if (strnlen(id, VOLUME_ID_MAX + 1) > VOLUME_ID_MAX)
                 return failure_set(f, FAILURE_INVALID_VOLUME, "The volume id is longer than %i bytes.",
                                    VOLUME_ID_MAX);
-        if (id[strspn(id, allowed)] != '\0')
-                return refuse(f, FAILURE_INVALID_VOLUME, id,
-                              "Volume id '%s' has characters other than letters, digits and ._:/@+=~-");
-
-        for (const char *p = id;; p++) {
-                size_t part = strcspn(p, "/");
-
-                if (part == 0 || (part == 1 && p[0] == '.') || (part == 2 && p[0] == '.' && p[1] == '.'))
-                        return refuse(f, FAILURE_INVALID_VOLUME, id,
-                                      "Volume id '%s' has an empty, '.' or '..' part between its slashes.");
-                p += part;
-                if (*p == '\0')
-                        return 0;
-        }
+        return utf8_is_valid(id) ? 0 : refuse(f, FAILURE_INVALID_VOLUME, id, "Volume id '%s' is not UTF-8.");
 }
 
 /* what: "Source" or "Target", as in the name of the setting. */

@@ -86,9 +86,10 @@ int request_validate_name(const char *name, const char *option, Failure *f) _war
  * changes nothing. Returns 0, -ENOMEM, or a failure kind. */
 int request_validate(Request *q, const Settings *settings, Failure *f) _warn_unused_;
 
-/* Checks a volume id: 1 to 256 of [A-Za-z0-9._:/@+=~-], no empty, "." or ".." part between slashes, no slash
- * at either end. selvol does not interpret the id; the rules only keep a program from using it as a path that
- * leads elsewhere. */
+/* Checks a volume id: 1 to 512 bytes of UTF-8, as an id of CSI may have any characters. selvol does not
+ * interpret the id, and never makes a file's name of it. An object's path has the id by
+ * sd_bus_path_encode(), a note by mount_note_write(), a command in a message by shell_quote();
+ * log_fields() and failure_set() escape it in texts. */
 int volume_id_validate(const char *id, Failure *f) _warn_unused_;
 
 /* A source such as "LABEL=data" names a device by what is on it. Returns what stands after the '=', and the

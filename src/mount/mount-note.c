@@ -41,14 +41,43 @@ static int lock_notes(void) {
         return TAKE_FD(fd);
 }
 
+/* Returns text with blanks and backslashes as \xNN: only the last part of a note may contain blanks. */
+static char *escape_part(const char *text) {
+        char *escaped = malloc(strlen(text) * strlen("\\xff") + 1), *p = escaped;
+
+        for (; escaped && *text; text++)
+                if (*text == ' ' || *text == '\\')
+                        p = stpcpy(p, *text == ' ' ? "\\x20" : "\\x5c");
+                else
+                        *p++ = *text;
+        if (escaped)
+                *p = '\0';
+        return escaped;
+}
+
+/* Reverses escape_part(), in place. */
+static void unescape_part(char *text) {
+        char *p = text;
+
+        for (; *text; p++) {
+                bool blank = startswith(text, "\\x20"), backslash = startswith(text, "\\x5c");
+
+                *p = blank ? ' ' : *text;
+                text += blank || backslash ? strlen("\\xff") : 1;
+        }
+        *p = '\0';
+}
+
 int mount_note_write(int fd, MountNote *note) {
         _cleanup_close_ int lock = lock_notes();
-        _cleanup_free_ char *path = NULL, *text = NULL;
+        _cleanup_free_ char *path = NULL, *volume = escape_part(note->volume), *text = NULL;
         struct timespec now;
         int r;
 
         if (lock < 0)
                 return lock;
+        if (!volume)
+                return -ENOMEM;
         r = mount_identify_unique(fd, &note->id, &note->unique_id);
         if (r < 0)
                 return r;
@@ -60,7 +89,7 @@ int mount_note_write(int fd, MountNote *note) {
         }
         path = note_path(note->id);
         text = strdup_printf("%s %" PRIu64 " %s %s %s", note->device, note->unique_id,
-                             note->adopted ? "adopted" : "mounted", note->volume, note->target);
+                             note->adopted ? "adopted" : "mounted", volume, note->target);
         if (!path || !text)
                 return -ENOMEM;
         /* rename(2) replaces an older note, so an adopted mount always has a note. */
@@ -92,6 +121,7 @@ static int read_note(uint64_t id, MountNote *ret) {
         }
         if (parse_u64(parts[1], &unique_id) < 0 || parts[4][0] != '/')
                 return 0;
+        unescape_part(parts[3]);
         note.unique_id = unique_id;
         note.adopted = streq(parts[2], "adopted");
         note.device = strdup(parts[0]);

@@ -6,14 +6,15 @@
 
 #include "basic/cleanup.h"
 
-/* The worker's notes of the mounts that it made or adopted in this boot, independent of selvold's record: the
- * worker never unmounts or changes a mount without a note, and shares such a mount only if it is of a block
- * device. A note is a symbolic link in a directory of /run that only root may write; the link's name is the
- * mount's id, the text is "DEVICE UNIQUE mounted|adopted VOLUME TARGET". readlink(2) reads a note in one
- * step, and rename(2) replaces a note in one step. The worker notes a mount before the mount is visible, so a
- * note without a mount may be of a mount that will be published. The watch or an unmount removes the note
- * when the mount is gone; the note of a child that was killed before its mount was visible may stay until
- * another mount with its id is noted. */
+/* The worker's notes of the mounts that it made or adopted in this boot, independent of selvold's record:
+ * the worker never unmounts or changes a mount without a note, and shares such a mount only if it is of a
+ * block device. A note is a symbolic link in a directory of /run that only root may write; the link's name
+ * is the mount's id, the text is "DEVICE UNIQUE mounted|adopted VOLUME TARGET", with \x20 and \x5c for
+ * blanks and backslashes of the volume's id. readlink(2) reads a note in one step, and rename(2) replaces
+ * a note in one step. The worker notes a mount before the mount is visible, so a note without a mount may
+ * be of a mount that will be published. The watch or an unmount removes the note when the mount is gone;
+ * the note of a child that was killed before its mount was visible may stay until another mount with its
+ * id is noted. */
 
 #define MOUNT_NOTES "/run/selvol/mounts"
 

@@ -7,14 +7,14 @@
 int source_changed_failure(const char *volume, const Identity *wanted, const char *source, const Identity *found,
                            Failure *f) {
         _cleanup_free_ char *name = string_escape(source, 200), *was = identity_describe(wanted),
-                            *is = identity_describe(found);
+                            *is = identity_describe(found), *word = shell_quote(volume);
 
-        if (!name || !was || !is)
+        if (!name || !was || !is || !word)
                 return -ENOMEM;
         return failure_set(
                 f, FAILURE_SOURCE_CHANGED,
                 "Volume %s is %s, but '%s' has %s now. Attach the volume's disk, or mount the volume from where it is now; if there is no such disk any more, 'selvolctl forget %s'.",
-                volume, was, name, is, volume);
+                volume, was, name, is, word);
 }
 
 static int two_disks_failure(const SourceSearch *search, const Source *one, const Source *other, Failure *f) {

@@ -71,16 +71,18 @@ const char *plan_relabel_context(const Volume *v) {
 }
 
 static int decide_relabel_context(const ChangeInput *in, char **ret, Failure *f) {
-        _cleanup_free_ char *context = NULL, *level = NULL;
         const Volume *v = in->volume;
+        _cleanup_free_ char *context = NULL, *level = NULL, *word = shell_quote(v->id);
         const char *wanted = isempty(in->context) ? plan_relabel_context(v) : in->context;
         int r;
 
+        if (!word)
+                return -ENOMEM;
         if (isempty(wanted) && isempty(v->context))
                 return failure_set(
                         f, FAILURE_INVALID_CONTEXT,
                         "Volume %s has no recorded context: pass the one to relabel it to (selvolctl relabel %s CONTEXT).",
-                        v->id, v->id);
+                        v->id, word);
         if (isempty(wanted))
                 return failure_set(
                         f, FAILURE_INVALID_CONTEXT,

@@ -104,11 +104,12 @@ static void format_since(uint64_t usec, char buffer[static 64]) {
 }
 
 char *plan_describe_conflict(const Conflict *c, const char *volume) {
-        _cleanup_free_ char *holder = string_escape(c->holder, 120), *target = string_escape(c->target, 200);
+        _cleanup_free_ char *holder = string_escape(c->holder, 120), *target = string_escape(c->target, 200),
+                            *id = text_make_clean(strempty(c->volume));
         const char *who;
         char since[64];
 
-        if (!holder || !target)
+        if (!holder || !target || !id)
                 return NULL;
         if (isempty(c->volume))
                 return strdup_printf("mounted at %s, not by selvol", target);
@@ -116,7 +117,7 @@ char *plan_describe_conflict(const Conflict *c, const char *volume) {
         format_since(c->since_usec, since);
         if (streq(c->volume, volume))
                 return strdup_printf("held by %s at %s%s", who, target, since);
-        return strdup_printf("held as volume %s by %s at %s%s", c->volume, who, target, since);
+        return strdup_printf("held as volume %s by %s at %s%s", id, who, target, since);
 }
 
 char *plan_unmount_command(const Conflict *c) {
@@ -176,10 +177,12 @@ int plan_conflict_failure(const char *volume, const Plan *p, const Request *q, F
         _cleanup_free_ char *wish = describe_wish(p), *who = plan_describe_conflict(c, volume),
                             *held = describe_use(c), *remedy = describe_remedy(p, q), *more = NULL;
 
-        more = p->n_conflicts > 1 ? strdup_printf(", and %zu more (selvolctl show %s)", p->n_conflicts - 1,
-                                                  isempty(c->volume) ? volume : c->volume)
-                                  : strdup("");
-        if (!wish || !who || !held || !remedy || !more)
+        _cleanup_free_ char *word = shell_quote(isempty(c->volume) ? volume : c->volume);
+
+        more = p->n_conflicts > 1 && word
+                       ? strdup_printf(", and %zu more (selvolctl show %s)", p->n_conflicts - 1, word)
+                       : strdup("");
+        if (!word || !wish || !who || !held || !remedy || !more)
                 return -ENOMEM;
         return failure_set(f, FAILURE_CONTEXT_CONFLICT,
                            "Volume %s is in use %s%s%s. It can't be %s at the same time. %s.", volume, held, who,

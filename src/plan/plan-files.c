@@ -258,10 +258,10 @@ int files_check_reliances(const FilesDecision *d, const char *volume, const char
         if (!first)
                 return 0;
 
-        _cleanup_free_ char *more =
-                found > 1 ? strdup_printf(", and %zu more (selvolctl show %s)", found - 1, first->volume ?: volume)
-                          : strdup("");
-        if (!more)
+        _cleanup_free_ char *word = shell_quote(first->volume ?: volume), *more = NULL;
+
+        more = found > 1 && word ? strdup_printf(", and %zu more (selvolctl show %s)", found - 1, word) : strdup("");
+        if (!word || !more)
                 return -ENOMEM;
         return failure_set(f, FAILURE_GROUP_CONFLICT,
                            "Volume %s is in use with group %" PRIu32

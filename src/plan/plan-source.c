@@ -57,7 +57,8 @@ static char *describe_superblock(const char *superblock) {
 
 /* elsewhere: a holder that has another disk or image by the same path; NULL: the path differs. */
 static int refuse_source(const Volume *own, const Holder *elsewhere, const Observed *o, Failure *f) {
-        _cleanup_free_ char *source = string_escape(own->source, 200), *was = NULL, *is = NULL;
+        _cleanup_free_ char *source = string_escape(own->source, 200), *was = NULL, *is = NULL,
+                            *word = shell_quote(own->id);
 
         if (!source)
                 return -ENOMEM;
@@ -72,12 +73,12 @@ static int refuse_source(const Volume *own, const Holder *elsewhere, const Obser
                 was = describe_superblock(elsewhere->superblock);
                 is = describe_superblock(o->superblock);
         }
-        if (!was || !is)
+        if (!was || !is || !word)
                 return -ENOMEM;
         return failure_set(
                 f, FAILURE_INCOMPATIBLE,
                 "Volume %s is mounted from %s, which was %s and is %s now. Unmount the volume everywhere first ('selvolctl show %s' has the targets), and find out what changed it.",
-                own->id, source, was, is, own->id);
+                own->id, source, was, is, word);
 }
 
 static bool is_held(const Volume *own, const char *target) {
@@ -99,16 +100,16 @@ static const Volume *find_recorded(const Others *others, const Identity *identit
 static int refuse_moved(const Volume *own, const Observed *o, const char *source, const Volume *owner, Failure *f) {
         _cleanup_free_ char *name = string_escape(source, 200), *link = string_escape(strempty(o->elsewhere), 200),
                             *was = identity_describe(&own->identity), *is = identity_describe(&o->identity),
-                            *why = NULL;
+                            *word = shell_quote(own->id), *why = NULL;
 
         why = owner ? strdup_printf("which is volume %s's", owner->id)
                     : strdup_printf("while the volume's own is at %s", strempty(link));
-        if (!name || !link || !was || !is || !why)
+        if (!name || !link || !was || !is || !word || !why)
                 return -ENOMEM;
         return failure_set(
                 f, FAILURE_SOURCE_CHANGED,
                 "Volume %s is %s, but '%s' has %s now, %s: pass the source where the volume is now. If the id is to stand for the other file system from now on, 'selvolctl forget %s' first.",
-                own->id, was, name, is, why, own->id);
+                own->id, was, name, is, why, word);
 }
 
 /* A mounted file system whose UUID was changed is still the volume's. */

@@ -134,12 +134,14 @@ static void tell_partial(const State *s) {
                         { "SELVOL_CONTEXT", v->mark.context },
                 };
 
+                _cleanup_free_ char *word = shell_quote(v->id);
+
                 if (v->mark.label_state != FILES_PARTIAL)
                         continue;
                 log_fields(
                         LOG_NOTICE, fields, ELEMENTSOF(fields),
                         "The labels of volume %s are partial: its last relabel failed, was interrupted, or left files alone. To go over all files again: selvolctl relabel %s %s",
-                        v->id, v->id, isempty(context) ? "CONTEXT" : context);
+                        v->id, strempty(word), isempty(context) ? "CONTEXT" : context);
         }
 }
 

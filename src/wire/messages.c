@@ -199,7 +199,7 @@ static bool orphan_info_is_good(const void *object) {
 static const MessageField orphan_info_fields[] = {
         FIELD_INT(OrphanInfo, pid, 1, INT_MAX),
         FIELD_LINE(OrphanInfo, operation),
-        FIELD_LINE(OrphanInfo, volume),
+        FIELD_VOLUME(OrphanInfo, volume),
         FIELD_LINE(OrphanInfo, target),
 };
 DEFINE_MESSAGE(OrphanInfo, orphan_info, ORPHAN_INFO_TYPE, .is_good = orphan_info_is_good);

@@ -46,7 +46,9 @@ void child_enter(const Child *c, const char *operation, const char *volume, cons
                         continue;
                 e->peer = child_peer_pid(c);
                 strncpy(e->operation, operation, sizeof(e->operation) - 1);
-                strncpy(e->volume, strempty(volume), sizeof(e->volume) - 1);
+                /* A verification has a path in place of the volume, which may be longer. */
+                memset(e->volume, 0, sizeof(e->volume));
+                memcpy(e->volume, strempty(volume), utf8_length_within(strempty(volume), VOLUME_ID_MAX));
                 strncpy(e->target, strempty(target), sizeof(e->target) - 1);
                 e->ready = true;
                 return;

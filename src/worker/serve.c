@@ -88,18 +88,17 @@ static int reply_with(sd_bus_message *m, const MessageType *type, const void *re
 
 /* Reads a call, which begins with a CallOrigin, and sets the log fields. */
 static int read_call(sd_bus_message *m, const MessageType *type, void *ret_call) {
-        _cleanup_free_ char *volume = NULL, *job = NULL;
+        _cleanup_free_ char *job = NULL;
         const CallOrigin *origin = ret_call;
         int r;
 
         r = message_read(m, type, ret_call);
         if (r < 0)
                 return r;
-        volume = string_escape(origin->volume, VOLUME_ID_MAX);
         job = strdup_printf("%" PRIu64, origin->job);
-        if (!volume || !job)
+        if (!job)
                 return -ENOMEM;
-        return log_set_common_fields((LogField[]){ { "SELVOL_VOLUME", volume }, { "SELVOL_JOB", job } }, 2);
+        return log_set_common_fields((LogField[]){ { "SELVOL_VOLUME", origin->volume }, { "SELVOL_JOB", job } }, 2);
 }
 
 /* Defines on_mount() and the like, which read the call, run the operation and send the result. path: the

@@ -13,7 +13,7 @@ TEST_FIXTURE(test_long_strings, "/daemon/long-strings") {
                         *holder = g_strdup_printf("{'Holder': <'%s'>}", filler),
                         *option = g_strdup_printf("{'MountOptions': <['%s']>}", filler);
 
-        expect_error(f, start_mount(f, filler, "/dev/vdb", T1, "{}"), "InvalidVolume", "longer than 256");
+        expect_error(f, start_mount(f, filler, "/dev/vdb", T1, "{}"), "InvalidVolume", "longer than 512");
         expect_error(f, start_mount(f, "v", "/dev/vdb", target, "{}"), "InvalidTarget", "");
         expect_error(f, start_mount(f, "v", "/dev/vdb", T1, level), "InvalidContext", "");
         expect_error(f, start_mount(f, "v", "/dev/vdb", T1, holder), "InvalidOption", "Holder");

@@ -235,7 +235,7 @@ TEST_PLUGIN(test_options, "options") {
                   "Option 'volume' has a noncharacter of Unicode, which D-Bus does not take." },
                 /* The plugin replaces names of options in the texts of selvold. */
                 { "\"source\":\"/dev/vdb\",\"level\":\"s0:x\"", "s0:x" },
-                { OPTIONS ",\"volume\":\"a b\"", "a b" },
+                { "\"source\":\"a b\",\"level\":\"s0:c1\"", "a b" },
                 { OPTIONS ",\"context\":\"u:r:t:s0\"", "context can't be combined with user, role, type or level" },
                 /* Only the plan of the mount tells of this mistake. */
                 { OPTIONS ",\"o\":\"foo\"", "foo" },

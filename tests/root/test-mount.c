@@ -3,6 +3,7 @@
 
 #include <glib/gstdio.h>
 
+#include "mount/mount-note.h"
 #include "volumes.h"
 
 /* Mounting, sharing and unmounting on real file systems. */
@@ -440,6 +441,24 @@ TEST(test_unmount, "/unmount") {
         assert_says(call_unmount(worker, target, mount_id_of(target)), unmounted, ==, true);
         g_assert_false(is_mounted(target));
         g_assert_cmpint(unlink(link), ==, 0);
+}
+
+/* The note keeps any id. */
+TEST(test_note_ids, "/mount/note-ids") {
+        static const char *const ids[] = { "a", "[store 1] a/b.vmdk",      "//a\\x20b\\",
+                                           " ", "a\nb\033[2J\342\200\256", "\\x5" };
+        g_autofree char *target = make_target("note-ids");
+
+        g_assert_cmpint(mount("tmpfs", target, "tmpfs", 0, NULL), ==, 0);
+        for (size_t i = 0; i < G_N_ELEMENTS(ids); i++) {
+                _cleanup_(mount_note_done) MountNote note = { 0 };
+                g_auto(MountFact) fact = mount_fact_of(target);
+
+                note_mount_as(target, ids[i]);
+                g_assert_cmpint(mount_note_find(fact.mount_id, fact.device, target, &note), ==, 1);
+                g_assert_cmpstr(note.volume, ==, ids[i]);
+        }
+        must(umount2(target, 0));
 }
 
 /* The child changes to the parent directory after its look at the target, just before it unmounts. */

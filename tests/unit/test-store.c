@@ -370,10 +370,10 @@ void add_tests(void) {
         };
         static const Hostile hostile[] = {
                 { "volume-id",
-                  "INSERT INTO volume SELECT 'a/../b',source,fs_type,driver,volume_type,access_mode,strategy,"
+                  "INSERT INTO volume SELECT '',source,fs_type,driver,volume_type,access_mode,strategy,"
                   "context,label_state,tainted,last_verified_usec,inodes_used,label_context,ownership_state,gid,"
                   "mount_options,mounted_here,mounted_this_boot,fingerprint,mount_type,identity,link,mounted_elsewhere FROM volume",
-                  "a/../b@ " },
+                  "@ " },
                 { "strategy", "UPDATE volume SET strategy='trust-me'", A_VOLUME },
                 { "label-state", "UPDATE volume SET label_state='Complete'", A_VOLUME },
                 { "label-context", "UPDATE volume SET label_context='a:b:c:s0:c2,c1'", A_VOLUME },

@@ -47,6 +47,12 @@ TEST(test_escape, "/string/escape") {
         }
 }
 
+TEST(test_make_clean, "/string/make-clean") {
+        _cleanup_free_ char *clean = text_make_clean("a\nb \\x0a \342\200\256 \374 grün");
+
+        g_assert_cmpstr(clean, ==, "a\\x0ab \\x0a \\xe2\\x80\\xae \\xfc grün");
+}
+
 TEST(test_quote, "/string/quote") {
         static const struct {
                 const char *in, *out;

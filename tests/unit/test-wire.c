@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "model/limits.h"
 #include "support/cases.h"
 #include "wire/messages.h"
 #include "wire/names.h"
@@ -361,9 +362,7 @@ TEST(test_lines, "/wire/refused/lines") {
 
                 REFUSED(MountFact, mount_fact, v.covered_by = bad);
                 REFUSED(MountFact, mount_fact, v.also_at = bad);
-                REFUSED(MountFact, mount_fact, v.volume = bad);
                 REFUSED(OrphanInfo, orphan_info, v.operation = bad);
-                REFUSED(OrphanInfo, orphan_info, v.volume = bad);
                 REFUSED(OrphanInfo, orphan_info, v.target = bad);
                 REFUSED(Observed, observed, v.fs_type = bad);
                 REFUSED(Observed, observed, v.device = bad);
@@ -381,7 +380,10 @@ TEST(test_values, "/wire/refused/values") {
         REFUSED(OrphanInfo, orphan_info, v.pid = 0);
         REFUSED(OrphanInfo, orphan_info, v.pid = -1);
         REFUSED(OrphanInfo, orphan_info, v.operation = S(""));
-        REFUSED(MountFact, mount_fact, v.volume = S("../v"));
+        g_autofree char *too_long = g_strnfill(VOLUME_ID_MAX + 1, 'a');
+
+        REFUSED(MountFact, mount_fact, v.volume = too_long);
+        REFUSED(OrphanInfo, orphan_info, v.volume = too_long);
         REFUSED(PlanQuestion, plan_question, v.seclabel = 2);
         REFUSED(PlanQuestion, plan_question, v.seclabel = -2);
         REFUSED(PlanAnswer, plan_answer, v.history.kept.text[0] = '\n');
