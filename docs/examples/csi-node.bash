@@ -64,7 +64,7 @@ grpc_status() {
         TimedOut | Timeout | NoReply) echo DEADLINE_EXCEEDED ;;
         WorkerFailed | ServiceUnknown | NameHasNoOwner | NoServer) echo UNAVAILABLE ;;
         LimitReached) echo RESOURCE_EXHAUSTED ;;
-        ContextConflict | GroupConflict | ContextDropped | LabelMismatch | LevelRequired | NotSupported | NotPropagating | SourceChanged)
+        ContextConflict | GroupConflict | ContextDropped | LabelMismatch | LevelRequired | NotSupported | NotPropagating | SourceChanged | SELinuxDenied)
             echo FAILED_PRECONDITION ;;
         Incompatible) echo ALREADY_EXISTS ;;
         Invalid* | PathNotAllowed | TypeNotAllowed) echo INVALID_ARGUMENT ;;

@@ -5,11 +5,13 @@
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/timex.h>
+#include <sys/xattr.h>
 
 #include "basic/path-util.h"
 #include "basic/string-util.h"
 #include "basic/time-util.h"
 #include "ctl/doctor.h"
+#include "model/limits.h"
 #include "model/settings.h"
 #include "mount/mountinfo.h"
 #include "mount/statmount.h"
@@ -20,6 +22,8 @@
 #define STATE      "/var/lib/selvol"
 #define SOCKET     "/run/selvol/worker"
 #define KUBELET    "/var/lib/kubelet"
+
+#define WORKER_DOMAIN "system_u:system_r:selvol_worker_t"
 
 /* Reads the first byte of a file; a negative errno if that fails. */
 static int read_first(const char *path, char *ret) {
@@ -155,6 +159,50 @@ static int read_roots(NodeFacts *n) {
         return 0;
 }
 
+/* Asks the policy what it lets selvol-worker do there. A directory that does not exist has no label. */
+static int read_label(const MountTable *table, const char *path, DeniedObject object, NodeFacts *n) {
+        const bool target = object == DENIED_TARGET;
+        char mls = '1', label[CONTEXT_MAX + 1];
+        const Mount *m = find_mount(table, path);
+        LabelFacts *l = &n->labels[n->n_labels];
+        ssize_t length;
+        int r;
+
+        length = m && may_hang(m) ? -1 : getxattr(path, "security.selinux", label, sizeof(label) - 1);
+        if (length < 0)
+                return 0;
+        label[length] = '\0';
+        *l = (LabelFacts){ .object = object, .path = path, .label = strdup(label) };
+        if (!l->label)
+                return -ENOMEM;
+        n->n_labels++;
+        (void) read_first(SELINUX_FS "/mls", &mls);
+        r = policy_allows(mls == '1' ? WORKER_DOMAIN ":s0-s0:c0.c1023" : WORKER_DOMAIN, label,
+                          target ? "dir" : "file", target ? "mounton" : "write");
+        l->allowed = r > 0 ? YES : r == 0 ? NO : UNKNOWN;
+        return r == -ENOMEM ? r : 0;
+}
+
+static int read_labels(NodeFacts *n) {
+        _cleanup_(mount_table_freep) MountTable *table = NULL;
+        const Settings *s = &n->settings;
+        int r;
+
+        n->labels = calloc(strv_length(s->target_roots) + strv_length(s->source_roots) + 1, sizeof(*n->labels));
+        if (!n->labels)
+                return -ENOMEM;
+        if (n->module != YES)
+                return 0;
+        r = mount_table_read(NULL, &table);
+        STRV_FOREACH (path, s->target_roots)
+                if (r >= 0)
+                        r = read_label(table, *path, DENIED_TARGET, n);
+        STRV_FOREACH (path, s->source_roots)
+                if (r >= 0 && !streq(*path, "/dev") && !path_is_beneath(*path, "/dev"))
+                        r = read_label(table, *path, DENIED_IMAGE, n);
+        return r;
+}
+
 static bool has_system_call(long number) {
         return syscall(number, -1, NULL, 0, NULL, 0) >= 0 || errno != ENOSYS;
 }
@@ -230,6 +278,7 @@ static int read_user(NodeFacts *n) {
 
 int facts_read(NodeFacts *n) {
         _cleanup_failure_ Failure f = { 0 };
+        _cleanup_free_ char *real = NULL;
         struct stat st;
         int r;
 
@@ -244,7 +293,13 @@ int facts_read(NodeFacts *n) {
         r = read_roots(n);
         if (r < 0)
                 return r;
+        r = read_labels(n);
+        if (r < 0)
+                return r;
         n->kubelet = path_exists(KUBELET) == YES;
+        real = n->kubelet ? realpath(KUBELET, NULL) : NULL;
+        if (real && !streq(real, KUBELET))
+                n->kubelet_leads_to = TAKE_PTR(real);
         read_kernel(n);
         n->polkit_actions = path_exists(SELVOL_POLKIT_ACTIONS);
         read_store(n);
@@ -259,6 +314,10 @@ void facts_done(NodeFacts *n) {
                 free(n->roots[i].mount_point);
         }
         free(n->roots);
+        for (size_t i = 0; i < n->n_labels; i++)
+                free(n->labels[i].label);
+        free(n->labels);
+        free(n->kubelet_leads_to);
         free(n->user);
         free(n->mistake);
         settings_done(&n->settings);

@@ -136,11 +136,67 @@ static int judge_roots(const NodeFacts *n, json_t *findings) {
                            "None of the directories of TargetRoots= exists: nothing can be mounted.");
 }
 
+static int judge_label(const NodeFacts *n, const LabelFacts *l, json_t *findings) {
+        _cleanup_free_ char *path = format_string(l->path), *label = format_escaped(l->label),
+                            *remedy = denial_remedy(l->object, l->path, l->path);
+
+        if (!path || !label || !remedy)
+                return -ENOMEM;
+        if (l->allowed == UNKNOWN)
+                return add_finding(findings, "labels", unknown, AS_ROOT,
+                                   "Can't tell whether selvol-worker may use %s.", path);
+        return add_finding(findings, "labels", n->enforcing ? problem : warning, remedy,
+                           "SELinux does not let selvol-worker use %s, with the label %s, for %s: it may use %s.",
+                           path, label, l->object == DENIED_TARGET ? "targets" : "images", denial_types(l->object));
+}
+
+static int judge_labels(const NodeFacts *n, json_t *findings) {
+        bool all = true;
+
+        for (size_t i = 0; i < n->n_labels; i++) {
+                int r;
+
+                if (n->labels[i].allowed == YES)
+                        continue;
+                all = false;
+                r = judge_label(n, &n->labels[i], findings);
+                if (r < 0)
+                        return r;
+        }
+        if (!all || n->n_labels == 0)
+                return 0;
+        return add_finding(findings, "labels", ok, NULL,
+                           "The directories of TargetRoots= and SourceRoots= have types that selvol-worker may use.");
+}
+
+/* Targets go through no symbolic link. */
+static int judge_linked_kubelet(const NodeFacts *n, json_t *findings) {
+        _cleanup_free_ char *real = format_string(n->kubelet_leads_to), *word = shell_quote(n->kubelet_leads_to),
+                            *pod = strdup_printf("%s/pods/pod", n->kubelet_leads_to), *remedy = NULL;
+
+        if (!real || !word || !pod)
+                return -ENOMEM;
+        if (roots_contain(n->settings.target_roots, pod))
+                return add_finding(findings, "kubelet", ok, NULL,
+                                   "TargetRoots= has %s/pods, which kubelet passes with --root-dir=%s.", real, word);
+        remedy = strdup_printf(
+                "start kubelet with --root-dir=%s, and write %s/pods and %s/plugins in place of those in /var/lib/kubelet in TargetRoots= under [Worker] in /etc/selvol/selvol.conf.d/50-local.conf, then: systemctl reload selvold",
+                word, real, real);
+        if (!remedy)
+                return -ENOMEM;
+        return add_finding(
+                findings, "kubelet", problem, remedy,
+                "/var/lib/kubelet leads to %s by a symbolic link, which targets may not go through: volumes of pods are refused.",
+                real);
+}
+
 static int judge_kubelet(const NodeFacts *n, json_t *findings) {
         if (n->mistake)
                 return 0;
         if (!n->kubelet)
                 return add_finding(findings, "kubelet", ok, NULL, "There is no kubelet in its usual directory.");
+        if (n->kubelet_leads_to)
+                return judge_linked_kubelet(n, findings);
         if (!roots_contain(n->settings.target_roots, "/var/lib/kubelet/pods/pod"))
                 return add_finding(
                         findings, "kubelet", problem,
@@ -340,9 +396,9 @@ static int judge_metrics(const NodeFacts *n, json_t *findings) {
 
 int facts_judge(const NodeFacts *n, json_t *findings) {
         static int (*const judges[])(const NodeFacts *n, json_t *findings) = {
-                judge_configuration, judge_selinux, judge_policy, judge_module,  judge_roots,
-                judge_kubelet,       judge_kernel,  judge_bus,    judge_callers, judge_polkit,
-                judge_store,         judge_worker,  judge_clock,  judge_metrics,
+                judge_configuration, judge_selinux, judge_policy, judge_module, judge_roots,
+                judge_labels,        judge_kubelet, judge_kernel, judge_bus,    judge_callers,
+                judge_polkit,        judge_store,   judge_worker, judge_clock,  judge_metrics,
         };
 
         for (size_t i = 0; i < ELEMENTSOF(judges); i++) {

@@ -5,6 +5,7 @@
 #include <systemd/sd-bus.h>
 
 #include "model/settings.h"
+#include "mount/denial.h"
 
 /* The facts about the node, and doctor's judgment of them. They are separate, so that tests can judge any
  * node. */
@@ -28,14 +29,25 @@ typedef struct RootFacts {
         bool shared, read_only;
 } RootFacts;
 
+/* A directory of TargetRoots= or SourceRoots= other than /dev, and what the policy says of its type. */
+typedef struct LabelFacts {
+        DeniedObject object;
+        const char *path; /* belongs to the settings */
+        char *label;
+        Truth allowed; /* selvol-worker may mount there, or use images of this type */
+} LabelFacts;
+
 typedef struct NodeFacts {
         char *user;
         char *mistake; /* in the configuration; NULL: none */
         Settings settings;
         RootFacts *roots;
         size_t n_roots;
-        bool root;    /* root runs doctor */
-        bool kubelet; /* kubelet's directory exists */
+        LabelFacts *labels;
+        size_t n_labels;
+        bool root;              /* root runs doctor */
+        bool kubelet;           /* kubelet's directory exists */
+        char *kubelet_leads_to; /* by a symbolic link; NULL: none */
         bool kernel[KERNEL_FEATURES];
 
         bool selinux, enforcing;

@@ -30,6 +30,7 @@ int exit_code_of(const char *error_name) {
                 { "Incompatible", EXIT_REFUSED },
                 { "SourceChanged", EXIT_REFUSED },
                 { "NotSupported", EXIT_REFUSED },
+                { "SELinuxDenied", EXIT_REFUSED },
         };
         const char *short_name = startswith(error_name, ERROR_PREFIX);
 

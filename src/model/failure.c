@@ -26,6 +26,7 @@ static const char *const failure_kind_table[FAILURE_KINDS] = {
         [FAILURE_NOT_SUPPORTED] = "NotSupported",
         [FAILURE_ENTRIES_FAILED] = "EntriesFailed",
         [FAILURE_NOT_PROPAGATING] = "NotPropagating",
+        [FAILURE_SELINUX_DENIED] = "SELinuxDenied",
         [FAILURE_STORE_FAILED] = "StoreFailed",
         [FAILURE_WORKER_FAILED] = "WorkerFailed",
         [FAILURE_TIMED_OUT] = "TimedOut",

@@ -28,6 +28,7 @@ typedef enum FailureKind {
         FAILURE_NOT_SUPPORTED,
         FAILURE_ENTRIES_FAILED, /* some files could not be changed */
         FAILURE_NOT_PROPAGATING,
+        FAILURE_SELINUX_DENIED,
         FAILURE_STORE_FAILED,
         FAILURE_WORKER_FAILED,
         FAILURE_TIMED_OUT,

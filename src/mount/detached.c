@@ -161,7 +161,7 @@ int publish_mount(int tree, const Target *target, bool (*is_canceled)(void *user
         if (move_mount(tree, "", target->fd, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0) {
                 if (errno == ENOENT || errno == ENOTDIR)
                         return changed_failure(f, target);
-                return -errno;
+                return errno == EACCES ? target_denial(target, f) : -errno;
         }
 
         /* The directory may have been moved before move_mount(2), which does not check the path; afterwards

@@ -10,6 +10,7 @@
 
 #include "basic/path-util.h"
 #include "model/request.h"
+#include "mount/denial.h"
 #include "mount/device.h"
 #include "mount/on-disk.h"
 #include "mount/source.h"
@@ -32,9 +33,19 @@ void source_done(Source *s) {
         *s = SOURCE_INIT;
 }
 
-/* Explains errors of a source path. Returns INVALID_VOLUME, MOUNT_FAILED, or error if it is not about the
- * path. */
-static int path_failure(const char *source, int error, Failure *f) {
+/* fd: opened at the path, or at a directory above. */
+static int source_denial(const char *path, int fd, Failure *f) {
+        const char *slash = strrchr(path, '/');
+        _cleanup_free_ char *directory = strndup(path, slash > path ? (size_t) (slash - path) : 1);
+
+        if (!directory)
+                return -ENOMEM;
+        return denial_failure(startswith(path, "/dev/") ? DENIED_DEVICE : DENIED_IMAGE, fd, path, directory, f);
+}
+
+/* Explains errors of a source path. fd: as for source_denial(). Returns INVALID_VOLUME, MOUNT_FAILED,
+ * SELINUX_DENIED, or error if it is not about the path. */
+static int path_failure(const char *source, int fd, int error, Failure *f) {
         switch (error) {
         case -ENOENT:
         case -ENOTDIR:
@@ -53,6 +64,8 @@ static int path_failure(const char *source, int error, Failure *f) {
                 return failure_set_about(
                         f, FAILURE_MOUNT_FAILED, source,
                         "Source '%s' can't be read (EIO): check the device, the kernel's log says more (journalctl -k).");
+        case -EACCES:
+                return source_denial(source, fd, f);
         case -ENAMETOOLONG:
                 return failure_set_about(f, FAILURE_INVALID_VOLUME, source,
                                          "Source '%s' has a name that is too long.");
@@ -85,10 +98,10 @@ static int open_in_dev(const char *source, const char *relative, int *ret_fd, st
         if (directory == -EXDEV)
                 return outside_dev_failure(source, f);
         if (directory < 0)
-                return path_failure(source, directory, f);
+                return path_failure(source, dev, directory, f);
         fd = openat(directory, name, O_PATH | O_CLOEXEC);
         if (fd < 0)
-                return path_failure(source, -errno, f);
+                return path_failure(source, directory, -errno, f);
         if (fstat(fd, ret_stat) < 0)
                 return -errno;
         if (ret_stat->st_dev != of_dev.st_dev)
@@ -125,7 +138,7 @@ static int open_by_names(const char *source, int *ret_fd, struct stat *ret_stat,
                 if (!*end || (next < 0 && errno == ENOTDIR))
                         next = openat(fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
                 if (next < 0)
-                        return path_failure(source, -errno, f);
+                        return path_failure(source, fd, -errno, f);
                 close(fd);
                 fd = next;
 
@@ -282,7 +295,9 @@ static int open_local(const char *name, const Settings *settings, Source *s, Fai
         if (!s->path)
                 return -ENOMEM;
         r = in_dev ? open_device(s, pinned, st.st_rdev, source, settings, f) : open_image(s, pinned, &st);
-        return r < 0 ? path_failure(source, r, f) : r;
+        if (r == -EACCES)
+                return source_denial(s->path, pinned, f);
+        return r < 0 ? path_failure(source, pinned, r, f) : r;
 }
 
 /* --- the type of the file system, found by libblkid --- */

@@ -25,8 +25,8 @@ void source_done(Source *s);
  * compare the result with fs_type; otherwise probe only if the superblock is not of fs_type. Returns 0, a
  * negative errno, INVALID_VOLUME (no file system, for instance), MOUNT_FAILED (unreadable), INCOMPATIBLE
  * (another type), PATH_NOT_ALLOWED (path not allowed for a source, or a device of the host),
- * TYPE_NOT_ALLOWED, INVALID_OPTION (ext_options_check()), NOT_SUPPORTED (needs the network, which this
- * process may not use; a btrfs of several devices). */
+ * TYPE_NOT_ALLOWED, SELINUX_DENIED, INVALID_OPTION (ext_options_check()), NOT_SUPPORTED (needs the network,
+ * which this process may not use; a btrfs of several devices). */
 int source_open(const char *source, const char *fs_type, bool search, const Settings *settings, Source *ret,
                 Failure *f) _warn_unused_;
 

@@ -5,6 +5,7 @@
 #include <libmount.h>
 
 #include "model/mount-options.h"
+#include "mount/denial.h"
 #include "mount/loop-device.h"
 #include "mount/on-disk.h"
 #include "mount/stage-source.h"
@@ -34,13 +35,30 @@ int stage_spec_options(const StageSpec *spec, char ***ret) {
         return 0;
 }
 
-static const char *errno_remedy(int number) {
+/* A read-only mount fails with EROFS if the journal has to be replayed on a device that can't be written. */
+static const char *read_only_remedy(const StageSpec *spec) {
+        const char *fs_type = spec->source->fs->name;
+
+        if (!spec->read_only)
+                return "the device can't be written: ask for a read-only mount";
+        if ((streq(fs_type, "ext3") || streq(fs_type, "ext4")) && !strv_contains(spec->options, "noload") &&
+            !strv_contains(spec->options, "norecovery"))
+                return "its journal can't be replayed, as the device can't be written: pass the mount option noload to do without, or make the device writable (blockdev --setrw)";
+        if (streq(fs_type, "xfs") && !strv_contains(spec->options, "norecovery"))
+                return "its log can't be replayed, as the device can't be written: pass the mount option norecovery to do without, or make the device writable (blockdev --setrw)";
+        return "the kernel's log says more: journalctl -k";
+}
+
+static const char *errno_remedy(const StageSpec *spec, int number) {
         switch (number) {
         case EBUSY:
                 return "something uses it: a mount in another namespace, RAID, the device mapper or swap";
         case EROFS:
+                return read_only_remedy(spec);
         case EACCES:
-                return "the device can't be written: ask for a read-only mount";
+                return spec->source->fs->source == SOURCE_NETWORK
+                               ? "the server denies it: check what it exports to this node"
+                               : read_only_remedy(spec);
         case ENODEV:
                 return "the kernel has no driver for this type of file system";
         case EIO:
@@ -54,12 +72,16 @@ static const char *errno_remedy(int number) {
 
 int stage_spec_failure(const StageSpec *spec, const char *text, int number, Failure *f) {
         _cleanup_free_ char *escaped = string_escape(text, EXPLANATION_MAX);
+        const Source *source = spec->source;
+        const bool can_be_written = spec->read_only || !source->read_only;
 
+        if (number == EACCES && can_be_written && source->fs->source != SOURCE_NETWORK)
+                return denial_mount_failure(source->name, source->fs->name, spec->context, f);
         if (number == ENOMEM || !escaped)
                 return -ENOMEM;
-        return failure_set(f, FAILURE_MOUNT_FAILED, "Mounting %s as %s failed: %s (%s); %s.", spec->source->name,
-                           spec->source->fs->name, escaped,
-                           number > 0 ? strempty(strerrorname_np(number)) : "no errno", errno_remedy(number));
+        return failure_set(f, FAILURE_MOUNT_FAILED, "Mounting %s as %s failed: %s (%s); %s.", source->name,
+                           source->fs->name, escaped, number > 0 ? strempty(strerrorname_np(number)) : "no errno",
+                           errno_remedy(spec, number));
 }
 
 bool stage_uses_helper(const char *fs_type) {

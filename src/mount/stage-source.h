@@ -33,8 +33,8 @@ typedef struct StageSpec {
 int stage_spec_options(const StageSpec *spec, char ***ret) _warn_unused_;
 
 /* Sets f to MOUNT_FAILED with the message of the kernel or libmount, the errno (0: none), and a remedy. text
- * is escaped here, at most EXPLANATION_MAX characters. Returns MOUNT_FAILED; or -ENOMEM, also if number is
- * ENOMEM, which is not about the volume. */
+ * is escaped here, at most EXPLANATION_MAX characters. Returns MOUNT_FAILED; SELINUX_DENIED; or -ENOMEM, also
+ * if number is ENOMEM, which is not about the volume. */
 int stage_spec_failure(const StageSpec *spec, const char *text, int number, Failure *f) _warn_unused_;
 enum { EXPLANATION_MAX = 1024 };
 
@@ -50,7 +50,7 @@ bool fs_context_is_supported(void);
 
 /* Mounts spec, with only the attributes nosuid and nodev. exclusive: fail with EBUSY instead of sharing a
  * mounted superblock; kernels before 6.6 can't. *ret_tree is the detached mount, *ret_source the source as
- * the mount table will show it; the caller owns both. Returns 0, a negative errno, or MOUNT_FAILED with
- * *ret_errno set: EINVAL also for options that only libmount knows. */
+ * the mount table will show it; the caller owns both. Returns 0, a negative errno, SELINUX_DENIED, or
+ * MOUNT_FAILED with *ret_errno set: EINVAL also for options that only libmount knows. */
 int fs_context_mount(const StageSpec *spec, bool exclusive, int *ret_tree, char **ret_source, int *ret_errno,
                      Failure *f) _warn_unused_;

@@ -7,6 +7,7 @@
 
 #include "basic/path-util.h"
 #include "model/request.h"
+#include "mount/denial.h"
 #include "mount/mount-state.h"
 #include "mount/mount-table.h"
 #include "mount/target.h"
@@ -55,6 +56,8 @@ static int root_failure(Failure *f, const char *path, const Settings *settings, 
         case -ENOTDIR:
                 return failure_set(f, FAILURE_INVALID_TARGET, "The root %s of TargetRoots= is not a directory.",
                                    root);
+        case -EACCES:
+                return denial_failure(DENIED_TARGET, -EBADF, root, root, f);
         default:
                 return error;
         }
@@ -86,6 +89,39 @@ static int target_failure(Failure *f, const char *path, int error) {
         default:
                 return health_explain_errno(error, path, f);
         }
+}
+
+static char *copy_root(const Target *t) {
+        return strndup(t->path, t->root_length);
+}
+
+int target_denial(const Target *t, Failure *f) {
+        _cleanup_free_ char *root = copy_root(t);
+
+        return root ? denial_failure(DENIED_TARGET, t->fd, t->path, root, f) : -ENOMEM;
+}
+
+int target_check_policy(const Target *t, Failure *f) {
+        _cleanup_free_ char *root = copy_root(t);
+
+        return root ? denial_check_target(t->fd, t->path, root, f) : -ENOMEM;
+}
+
+/* Names the directory on the way to the target that can be opened, but not passed. */
+static int way_denial(Target *t, Failure *f) {
+        _cleanup_free_ char *root = copy_root(t);
+
+        if (!root)
+                return -ENOMEM;
+        for (char *end = strrchr(t->path, '/'); end > t->path + t->root_length; end = strrchr(t->path, '/')) {
+                _cleanup_close_ int fd = -EBADF;
+
+                *end = '\0';
+                fd = open_beneath(t->root_fd, t->path + t->root_length + 1, O_PATH, 0);
+                if (fd >= 0)
+                        return denial_failure(DENIED_TARGET, fd, t->path, root, f);
+        }
+        return denial_failure(DENIED_TARGET, t->root_fd, root, root, f);
 }
 
 /* Opens the root. A negative errno other than -ENOMEM comes from opening the root. */
@@ -125,6 +161,8 @@ int target_open(const char *path, const Settings *settings, Target *ret, Failure
         if (r > 0)
                 return r;
         t.fd = open_beneath(t.root_fd, t.path + t.root_length + 1, O_PATH, 0);
+        if (t.fd == -EACCES)
+                return way_denial(&t, f);
         if (t.fd < 0)
                 return target_failure(f, path, t.fd);
         r = get_statx(t.fd, &sx);

@@ -28,8 +28,13 @@ typedef struct Target {
 void target_done(Target *t);
 
 /* Opens a file of any type. Returns 0, a negative errno, PATH_NOT_ALLOWED (for every path outside the roots,
- * existing or not) or INVALID_TARGET. */
+ * existing or not), SELINUX_DENIED or INVALID_TARGET. */
 int target_open(const char *path, const Settings *settings, Target *ret, Failure *f) _warn_unused_;
+
+/* Explains that SELinux denies the target. Returns as denial_failure(). */
+int target_denial(const Target *t, Failure *f);
+/* Asks the loaded policy whether the worker may mount there. Returns 0, -ENOMEM or SELINUX_DENIED. */
+int target_check_policy(const Target *t, Failure *f) _warn_unused_;
 
 /* Checks that the target is a directory and no mount. Returns 0, a negative errno, or INVALID_TARGET. */
 int target_check_free(const Target *t, Failure *f) _warn_unused_;

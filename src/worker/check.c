@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "model/context.h"
 #include "label/selinux.h"
+#include "mount/denial.h"
 #include "mount/mount-table.h"
 #include "plan/plan-common.h"
 #include "worker/check.h"
@@ -79,6 +80,9 @@ int ask_checked(Child *c, const PlanQuestion *question, const FileSystem *fs, Pl
                 return failure_set(f, FAILURE_NOT_SUPPORTED,
                                    "SELinux is off on this node, so nothing can be mounted with a context.");
         r = check_answer_context(c->settings, &ret->context, f);
+        if (r != 0)
+                return r;
+        r = fs ? denial_check_context(fs->name, ret->context, f) : 0;
         if (r != 0)
                 return r;
         r = check_answer_context(c->settings, &ret->files.context, f);

@@ -214,6 +214,9 @@ int operation_mount(Child *c, const MountCall *call, OperationResult *result, Fa
         r = source_open(call->source, call->fs_type, isempty(call->fs_type), c->settings, &source, f);
         if (r != 0)
                 return r;
+        r = target_check_policy(&target, f);
+        if (r != 0)
+                return r;
         r = observe_and_ask(c, call, &source, &question, &answer, f);
         if (r != 0)
                 return r;

@@ -4,6 +4,7 @@
 
 #include "basic/log.h"
 #include "model/limits.h"
+#include "mount/denial.h"
 #include "mount/mount-state.h"
 #include "wire/peer.h"
 #include "wire/protocol.h"
@@ -15,6 +16,7 @@ static int failure_priority(Child *c, FailureKind kind) {
         switch (kind) {
         case FAILURE_PATH_NOT_ALLOWED:
         case FAILURE_TYPE_NOT_ALLOWED:
+        case FAILURE_SELINUX_DENIED:
         case FAILURE_WORKER_FAILED:
                 return LOG_WARNING;
         default:
@@ -38,6 +40,11 @@ static int finish_call(Child *c, const char *operation, const char *path, int r,
         /* A file system that has shut down fails at any step. */
         if (r < 0 && r != -ENOTCONN && !isempty(path))
                 r = health_explain_errno(r, path, f);
+        if (r == -EACCES && selinux_is_enforcing())
+                r = failure_set(
+                        f, FAILURE_SELINUX_DENIED,
+                        "SELinux denies selvol-worker a step of %s. To allow it: ausearch -m AVC -c selvol-worker | audit2allow -M selvol-local && semodule -i selvol-local.pp",
+                        operation);
         if (r < 0) {
                 r = failure_set(f, FAILURE_WORKER_FAILED, "The worker failed: %s.", strerror(-r));
                 if (r < 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <sched.h>
 #include <sys/sysmacros.h>
+#include <sys/xattr.h>
 
 #include "basic/string-util.h"
 #include "operation.h"
@@ -337,6 +338,38 @@ TEST(test_read_only_image, "/read-only-image") {
         g_assert_cmpint(umount2(image, 0), ==, 0);
 }
 
+/* SELinux is enforcing, as far as the worker reads, and denies a system call. */
+typedef struct Denial {
+        const char *name, *injection;
+        const char *needle, *remedy;
+        bool of_context; /* of a file system context */
+} Denial;
+
+static void test_denied(gconstpointer data) {
+        const char label[] = "system_u:object_r:mnt_t:s0";
+        const Denial *d = data;
+        g_autofree char *image = make_image("denied", "ext4"), *target = make_target("denied");
+        g_autoptr(Worker) traced = worker_start_traced(d->injection);
+
+        if (!traced || (d->of_context && stages_in_namespace()))
+                return;
+        must(mount("tmpfs", "/sys/fs", "tmpfs", 0, NULL));
+        must(mkdir("/sys/fs/selinux", 0755));
+        g_assert_true(g_file_set_contents("/sys/fs/selinux/enforce", "1", -1, NULL));
+        must(setxattr(target, "security.selinux", label, sizeof(label), 0));
+        must(setxattr(image, "security.selinux", label, sizeof(label), 0));
+        g_auto(Answer) denied = mount_with(traced, image, "ext4", target);
+        g_assert_true(g_file_set_contents("/sys/fs/selinux/enforce", "0", -1, NULL));
+        g_auto(Answer) permitted = mount_with(traced, image, "ext4", target);
+        must(umount2("/sys/fs", 0));
+        assert_answer(denied, "SELinuxDenied");
+        assert_message(denied, d->needle);
+        assert_message(denied, d->remedy);
+        g_assert_cmpstr(permitted.kind, !=, "ok");
+        g_assert_cmpstr(permitted.kind, !=, "SELinuxDenied");
+        g_assert_false(is_mounted(target));
+}
+
 TEST(test_not_mounted, "/refuse/not-mounted") {
         assert_fails(call_adopt(worker, &(Arguments){ .target = T "free" }), "InvalidTarget", "Nothing is mounted");
         assert_fails(call_adopt(worker, &(Arguments){ .target = "/proc" }), "PathNotAllowed");
@@ -381,7 +414,26 @@ TEST(test_not_propagating, "/not-propagating") {
         g_assert_cmpint(umount2(TEST_DIR, MNT_DETACH), ==, 0);
 }
 
+#define TO_TYPE "semanage fcontext -a -t container_file_t '"
+#define TO_LOAD "ausearch -m AVC -c selvol-worker | audit2allow -M selvol-local && semodule -i selvol-local.pp"
+
 void add_tests(void) {
+        static const Denial denials[] = {
+                { "attach", "inject=move_mount:error=EACCES", .needle = "the target '" T "denied' of type mnt_t",
+                  .remedy = TO_TYPE TEST_TARGETS "(/.*)?' && restorecon -RFx " TEST_TARGETS },
+                { "image", "inject=faccessat2:error=EACCES", .needle = "the image '" I "denied' of type mnt_t",
+                  .remedy = TO_TYPE TEST_IMAGES "(/.*)?' && restorecon -RFx " TEST_IMAGES },
+                { "mount", "inject=fsconfig:error=EACCES:when=2+", .needle = "a mount of " I "denied as ext4",
+                  .remedy = TO_LOAD, .of_context = true },
+                /* A step without words of its own. */
+                { "step", "inject=mount_setattr:error=EACCES", .needle = "a step of Mount", .remedy = TO_LOAD },
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(denials); i++) {
+                g_autofree char *path = path_printf("/refuse/denied/%s", denials[i].name);
+
+                g_test_add_data_func(path, &denials[i], test_denied);
+        }
         prepare();
         worker = worker_start(NULL, NULL);
 }

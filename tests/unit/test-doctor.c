@@ -11,6 +11,7 @@
 static char *types[] = { (char *) "container_file_t", NULL };
 static char *target_roots[] = { (char *) "/var/lib/kubelet/pods", NULL };
 static RootFacts root;
+static LabelFacts label;
 
 /* Nobody frees the members. */
 static const NodeFacts well = {
@@ -22,6 +23,8 @@ static const NodeFacts well = {
         .module = YES,
         .roots = &root,
         .n_roots = 1,
+        .labels = &label,
+        .n_labels = 1,
         .kubelet = true,
         .kernel = { true, true, true, true, true },
         .bus_name = YES,
@@ -48,8 +51,18 @@ static const RootFacts well_root = {
         .shared = true,
 };
 
+static const LabelFacts well_label = {
+        .path = "/srv/volumes",
+        .label = (char *) "system_u:object_r:var_t:s0",
+        .allowed = YES,
+};
+
 static void set_truth(void *member, const char *value) {
         *(Truth *) member = streq(value, "unknown") ? UNKNOWN : is_yes(value) ? YES : NO;
+}
+
+static void set_image(void *member, const char *value) {
+        *(DeniedObject *) member = is_yes(value) ? DENIED_IMAGE : DENIED_TARGET;
 }
 
 static void set_fact(void *member, const char *value) {
@@ -76,6 +89,10 @@ static void lie(NodeFacts *n, const char *word) {
                 { "in_force", set_fact, &n->in_force },
                 { "in_worker", set_fact, &n->in_worker },
                 { "kubelet", set_flag, &n->kubelet },
+                { "kubelet_leads_to", set_fact, &n->kubelet_leads_to },
+                { "label.allowed", set_truth, &label.allowed },
+                { "label.image", set_image, &label.object },
+                { "label.path", set_fact, &label.path },
                 { "metrics_directory", set_truth, &n->metrics_directory },
                 { "metrics_textfile", set_fact, &n->settings.metrics_textfile },
                 { "metrics_usec", set_number, &n->metrics_usec },
@@ -133,6 +150,7 @@ TEST_TABLE(test_row, "/doctor", "doctor.table", "id with =state =remedy =text") 
         NodeFacts n = well;
 
         root = well_root;
+        label = well_label;
         for (char **word = words; *word; word++)
                 lie(&n, *word);
         g_assert_cmpint(facts_judge(&n, findings), ==, 0);
