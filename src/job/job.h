@@ -253,8 +253,7 @@ typedef struct OperationType {
         const char *method;
         int (*append)(const Job *job, sd_bus_message *call);
         /* Decides on the child's observations, and adds the intent; NULL for an operation without
-         * questions. The caller handles a step other than PLAN_GO; PLAN_STOP ends a job that asked only
-         * for a plan. */
+         * questions. The caller handles a step other than PLAN_GO. */
         int (*plan)(Job *job, const PlanQuestion *q, PlanAnswer *ret);
         /* Records the mount that the child has made, before the mount is visible. */
         int (*ready)(Job *job, const ReadyQuestion *question);

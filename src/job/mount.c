@@ -7,7 +7,7 @@
 #include "wire/message-ids.h"
 #include "wire/protocol.h"
 
-/* MountVolume, and PlanVolume: a mount that ends after the plan. */
+/* MountVolume, and PlanVolume: a mount that ends when the child has checked the plan, too. */
 
 /* expected: the mount that decide_mount() would drop from the record; the child looks for it first. */
 static int append_mount_call(const Job *job, sd_bus_message *call) {
@@ -21,6 +21,7 @@ static int append_mount_call(const Job *job, sd_bus_message *call) {
                 .fs_type = job->request.fs_type,
                 .target = job->request.target,
                 .expected = { .id = expected ? h->mount_id : 0, .device = expected ? h->device : NULL },
+                .only_plan = job->operation == OPERATION_PLAN,
         };
 
         if (own) {
@@ -94,11 +95,10 @@ static int plan_only(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
         if (r != 0 || ret->step == PLAN_LOOK)
                 return r;
         predict_files(job);
-        ret->step = PLAN_STOP;
         /* The predicted walk might take the files' group from another holder. */
         r = job_check_reliances(job, &job->result.files, NULL, &list, &n);
         reliances_free(list, n);
-        return r;
+        return r == 0 ? job_fill_answer(job, ret) : r;
 }
 
 /* The child found the recorded mount at the target. That is the result only for an equal request. A plan has
@@ -167,6 +167,22 @@ static int take_mount_reply(Job *job, sd_bus_message *reply) {
         return job->result.repeated ? plan_from_record(job) : job_record_outcome(job);
 }
 
+static int take_plan_reply(Job *job, sd_bus_message *reply) {
+        OperationResult result;
+        int r;
+
+        r = operation_result_read(reply, &result);
+        if (r < 0)
+                return r;
+        if (!result.repeated) {
+                operation_result_done(&result);
+                return job->plan.text ? 0 : -EBADMSG;
+        }
+        operation_result_done(&job->result);
+        job->result = result;
+        return plan_from_record(job);
+}
+
 const OperationType mount_operation = {
         .name = "mount",
         .verb = "mount",
@@ -189,5 +205,5 @@ const OperationType plan_operation = {
         .method = WORKER_MOUNT,
         .append = append_mount_call,
         .plan = plan_only,
-        .take = take_mount_reply,
+        .take = take_plan_reply,
 };

@@ -260,10 +260,10 @@ static int on_plan(sd_bus_message *m, void *userdata, sd_bus_error *error) {
                 return 1;
         }
         job->at = AT_STAGE;
-        if (r == 0 && a.step != PLAN_STOP)
+        if (r == 0)
                 r = send_answer(job, &a);
         job_fail(job, r);
-        if (r != 0 || a.step == PLAN_STOP) {
+        if (r != 0) {
                 send_plan_step(job, PLAN_STOP);
                 job_conclude_failed(job);
         }

@@ -133,6 +133,7 @@ static const MessageField mount_call_fields[] = {
         FIELD_STRUCT(MountCall, expected, mount_identity),
         FIELD_IDENTITY(MountCall, file_system),
         FIELD_TEXT(MountCall, link),
+        FIELD_BOOL(MountCall, only_plan),
 };
 DEFINE_MESSAGE(MountCall, mount_call, MOUNT_CALL_TYPE);
 

@@ -61,9 +61,10 @@ typedef struct MountCall {
         MountIdentity expected; /* mount at the target, if this repeats a request; id 0: none */
         Identity file_system;   /* that the record of the volume has; unknown: none */
         char *link;             /* the own link of its device; "": none */
+        bool only_plan;         /* end with an empty result when the answer to Plan has been checked */
 } MountCall;
 
-#define MOUNT_CALL_TYPE "(" CALL_ORIGIN_TYPE "sss" MOUNT_IDENTITY_TYPE "ss)"
+#define MOUNT_CALL_TYPE "(" CALL_ORIGIN_TYPE "sss" MOUNT_IDENTITY_TYPE "ssb)"
 DECLARE_MESSAGE(MountCall, mount_call);
 
 typedef struct AdoptCall {
@@ -205,7 +206,7 @@ typedef enum PlanStep {
         PLAN_GO,
         PLAN_LOOK, /* look for the mounts of the superblock, and ask again */
         PLAN_WAIT, /* the job has to wait; a new child will look again */
-        PLAN_STOP, /* refused, or only a plan; selvold knows the reason */
+        PLAN_STOP, /* refused; selvold knows the reason */
         PLAN_STEPS,
 } PlanStep;
 DECLARE_STRING_TABLE(plan_step, PlanStep);

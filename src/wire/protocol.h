@@ -25,7 +25,8 @@
  *
  * Mount(MountCall) -> OperationResult: stages the source and publishes the mount at the target; asks Plan.
  *   Nothing is visible unless Mount succeeds. If entries fail in a walk, the result says so, and nothing is
- *   published. If the expected mount is there already, Mount does nothing and asks nothing.
+ *   published. If the expected mount is there already, Mount does nothing and asks nothing. A call that only
+ *   plans ends with an empty result when the answer to Plan has been checked.
  * Adopt(AdoptCall) -> OperationResult: adopts the foreign mount at the target; asks Plan.
  * Change(ChangeCall) -> OperationResult: changes the files of a volume, through one of its mounts or a staged
  *   one; asks Plan.

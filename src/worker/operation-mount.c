@@ -218,7 +218,7 @@ int operation_mount(Child *c, const MountCall *call, OperationResult *result, Fa
         if (r != 0)
                 return r;
         r = observe_and_ask(c, call, &source, &question, &answer, f);
-        if (r != 0)
+        if (r != 0 || call->only_plan)
                 return r;
         before = source_read_fingerprint(&source);
         r = private_mount_stage(c, &source, &question, &answer, &staged, &result->outcome, f);

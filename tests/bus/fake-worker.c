@@ -584,6 +584,8 @@ static int mount_volume(Operation *o, const MountCall *call, Failure *f) {
         o->question.observed.elsewhere =
                 find_elsewhere(&call->file_system, call->link, &o->question.observed.identity);
         ask_plan_unlooked(o);
+        if (call->only_plan)
+                return 0;
         step(call->source, "mount");
         if (behaves(call->source, "foreign"))
                 return failure_set(f, FAILURE_PATH_NOT_ALLOWED, "It is mounted at /.");

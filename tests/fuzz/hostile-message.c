@@ -133,7 +133,8 @@ int append_call(const Chance *c, const char *verb, sd_bus_message *m) {
                 return append_rubbish(c, m);
         if (g_str_equal(verb, WORKER_MOUNT))
                 return mount_call_append(m, &(MountCall){ origin, source, type, target,
-                                                          percent(c, 30) ? identity : (MountIdentity){ 0 } });
+                                                          percent(c, 30) ? identity : (MountIdentity){ 0 },
+                                                          percent(c, 20) });
         if (g_str_equal(verb, WORKER_ADOPT))
                 return adopt_call_append(m, &(AdoptCall){ origin, target });
         if (g_str_equal(verb, WORKER_CHANGE))

@@ -13,6 +13,7 @@ typedef struct Arguments {
         MountIdentity expected;
         Identity file_system; /* of Change: the recorded one */
         const char *link;
+        bool only_plan;
         /* The answer */
         PlanStep step;
         const char *options; /* separated by commas */

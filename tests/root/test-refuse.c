@@ -96,7 +96,11 @@ TEST_ROWS(test_row, "/refuse", rows, row) {
 
         g_auto(Answer) mounted = mount_with(worker, row->source, row->fs_type, row->target, .options = row->options,
                                             .context = row->context);
+        g_auto(Answer) planned = mount_with(worker, row->source, row->fs_type, row->target, .options = row->options,
+                                            .context = row->context, .only_plan = true);
         g_assert_cmpstr(mounted.kind, !=, "ok");
+        g_assert_cmpstr(planned.kind, ==, mounted.kind);
+        g_assert_cmpstr(planned.message, ==, mounted.message);
         if (row->kind) {
                 assert_answer(mounted, row->kind);
                 assert_message(mounted, row->needle);
@@ -104,6 +108,12 @@ TEST_ROWS(test_row, "/refuse", rows, row) {
         g_assert_cmpuint(mounted.heard.n_plans, ==, row->options || row->context);
         g_assert_cmpuint(mounted.heard.n_ready, ==, 0);
         g_assert_cmpint(count_mounts(), ==, before);
+        assert_no_loop(I "good");
+}
+
+TEST(test_only_plan, "/refuse/only-plan") {
+        assert_ok(mount_with(worker, I "good", "ext4", T "free", .only_plan = true));
+        g_assert_false(is_mounted(T "free"));
         assert_no_loop(I "good");
 }
 

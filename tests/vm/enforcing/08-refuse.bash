@@ -10,6 +10,7 @@ ln -sfn real "$pods/bad/link"
 ln -sfn /srv/outside "$pods/bad/out"
 : >"$pods/bad/file"
 to() { mount_with s0:c1,c2 bad /dev/scratch0 "$1"; }
+plan_with() { plan_volume bad /dev/scratch0 "$T" "SELinuxLevel s $1" "$policy" "$supported"; }
 from() { mount_with s0:c1,c2 bad "$1" "$T" "${@:2}"; }
 
 refused 'target outside the roots' PathNotAllowed TargetRoots= to /srv/outside
@@ -67,6 +68,9 @@ context() { mount_volume bad /dev/scratch0 "$T" "SELinuxContext s $1" "$policy" 
 refused 'a type that is not allowed' TypeNotAllowed LabelTypes= context system_u:object_r:shadow_t:s0
 refused 'a context that is none' InvalidContext '' context system_u:object_r
 refused 'a category that the policy does not have' InvalidContext '' context "$file_type:s0:c1024"
+refused 'a level that the policy does not have' InvalidContext 'does not know' mount_with s1:c1,c2 bad /dev/scratch0 "$T"
+told=$message
+refused 'a level that the policy does not have: a plan' InvalidContext "$told" plan_with s1:c1,c2
 configure '[Worker]\nLabelTypes=container_file_t absent_file_t'
 refused 'a type that the policy does not have' InvalidContext 'does not know' context system_u:object_r:absent_file_t:s0:c1
 configure
