@@ -52,7 +52,7 @@ static const char *read_only_remedy(const StageSpec *spec) {
 static const char *errno_remedy(const StageSpec *spec, int number) {
         switch (number) {
         case EBUSY:
-                return "something uses it: a mount in another namespace, RAID, the device mapper or swap";
+                return "something uses it: a program such as mkfs or fsck (fuser -v), a mount in another namespace, RAID, the device mapper or swap";
         case EROFS:
                 return read_only_remedy(spec);
         case EACCES:

@@ -183,7 +183,7 @@ static int find_conflict(const StageSpec *spec, const MountFact *mounts, size_t 
                 return -ENOMEM;
         return failure_set(
                 f, FAILURE_CONTEXT_CONFLICT,
-                "%s is mounted at '%s' %s%s, and a file system can have one context at a time: unmount it there first.",
+                "%s is mounted at '%s' %s%s, and a file system can have one context at a time: stop what uses it there, then unmount it.",
                 spec->source->name, target, isempty(context) ? "without a context" : "with context ", context);
 }
 
@@ -262,7 +262,7 @@ static int explain_refusal(const StageSpec *spec, int number, Failure *f) {
                         spec->source->name, target, strerrorname_np(number));
         return failure_set(
                 f, FAILURE_MOUNT_FAILED,
-                "%s is mounted at '%s' with other options and can't also be mounted %s (%s): unmount it there first.",
+                "%s is mounted at '%s' with other options and can't also be mounted %s (%s): stop what uses it there, then unmount it.",
                 spec->source->name, target, spec->read_only ? "read-only" : "read-write", strerrorname_np(number));
 }
 
@@ -397,7 +397,7 @@ static int check_share(const StageSpec *spec, const Target *share, const MountFa
         if (!streq_ptr(fact->context, spec->context))
                 return failure_set(
                         f, FAILURE_CONTEXT_CONFLICT,
-                        "The mount at '%s' has context '%s', not '%s', and a file system can have one at a time: unmount it there first.",
+                        "The mount at '%s' has context '%s', not '%s', and a file system can have one at a time: stop what uses it there, then unmount it.",
                         path, context, spec->context);
         return 0;
 }

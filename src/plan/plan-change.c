@@ -117,14 +117,14 @@ static bool is_context_mounted(const Others *others) {
 
 static int context_mounted_failure(const char *volume, const Plan *p, Failure *f) {
         const Conflict *c = &p->conflicts[0];
-        _cleanup_free_ char *who = plan_describe_conflict(c, volume), *unmount = plan_unmount_command(c);
+        _cleanup_free_ char *who = plan_describe_conflict(c, volume), *end = plan_describe_end(c);
 
-        if (!who || !unmount)
+        if (!who || !end)
                 return -ENOMEM;
         return failure_set(
                 f, FAILURE_NOT_SUPPORTED,
-                "Volume %s can't be relabeled: it is mounted with context %s, which all files show instead of their labels, and is %s. Unmount it first (%s). To use it with another context no relabel is needed: mount it with that one (policy OnVolumeMount; selvolctl mount with --level).",
-                volume, c->context, who, unmount);
+                "Volume %s can't be relabeled: it is mounted with context %s, which all files show instead of their labels, and is %s. %s. To use it with another context no relabel is needed: mount it with that one (policy OnVolumeMount; selvolctl mount with --level).",
+                volume, c->context, who, end);
 }
 
 /* Finds a holder through whose mount the worker can write the files; NULL if the volume has no holders. */

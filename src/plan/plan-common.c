@@ -208,7 +208,7 @@ int plan_hidden_failure(const char *volume, const char *source, const Observed *
                 return -ENOMEM;
         return failure_set(
                 f, FAILURE_BUSY,
-                "Volume %s has a device that is in use, but not mounted where it can be seen: by RAID, the device mapper or swap (lsblk), or in another mount namespace (%s). End that first.",
+                "Volume %s has a device that is in use, but not mounted where it can be seen: by a program that has it open alone, such as mkfs or fsck (fuser -v DEVICE), by RAID, the device mapper or swap (lsblk), or in another mount namespace (%s). End that first.",
                 volume, search);
 }
 

@@ -120,10 +120,19 @@ char *plan_describe_conflict(const Conflict *c, const char *volume) {
         return strdup_printf("held as volume %s by %s at %s%s", id, who, target, since);
 }
 
-char *plan_unmount_command(const Conflict *c) {
-        _cleanup_free_ char *word = shell_quote(c->target);
+char *plan_describe_end(const Conflict *c) {
+        const char *podman = startswith(c->holder, "podman:"), *of_podman = podman ? podman : "";
+        _cleanup_free_ char *holder = string_escape(c->holder, 120), *target = shell_quote(c->target),
+                            *name = shell_quote(of_podman);
 
-        return word ? strdup_printf("%s %s", isempty(c->volume) ? "umount" : "selvolctl unmount", word) : NULL;
+        if (!holder || !target || !name)
+                return NULL;
+        if (podman)
+                return strdup_printf("Stop its containers (podman stop $(podman ps -q --filter volume=%s))", name);
+        if (isempty(c->volume) || streq(c->holder, c->target))
+                return strdup_printf("Stop what uses it there, then unmount it (%s %s)",
+                                     isempty(c->volume) ? "umount" : "selvolctl unmount", target);
+        return strdup_printf("Stop %s (if its mount stays then: selvolctl unmount %s)", holder, target);
 }
 
 /* Describes how the plan uses the volume. NULL on lack of memory. */
@@ -150,21 +159,21 @@ static char *describe_use(const Conflict *c) {
 static char *describe_remedy(const Plan *p, const Request *q) {
         const Conflict *c = &p->conflicts[0];
         bool both_relabel = p->strategy == STRATEGY_RELABEL && c->strategy == STRATEGY_RELABEL;
-        _cleanup_free_ char *unmount = plan_unmount_command(c);
+        _cleanup_free_ char *end = plan_describe_end(c);
 
-        if (!unmount)
+        if (!end)
                 return NULL;
 
         if (both_relabel && isempty(p->context))
                 return strdup_printf(
-                        "Without a level it is not known what the runtime would write: pass \"SELinuxLevel\", or \"RelabelBy\"=none if the holder relies on no labels, as a privileged container does. Otherwise unmount it there first (%s)",
-                        unmount);
+                        "Without a level it is not known what the runtime would write: pass \"SELinuxLevel\", or \"RelabelBy\"=none if the holder relies on no labels, as a privileged container does. %s otherwise",
+                        end);
         if (both_relabel && isempty(c->context))
                 return strdup_printf(
-                        "It was mounted there without a level, so it is not known which labels that holder relies on. Unmount it there first (%s), and mount it again with \"SELinuxLevel\", or with \"RelabelBy\"=none if the holder relies on no labels, as a privileged container does",
-                        unmount);
+                        "It was mounted there without a level, so it is not known which labels that holder relies on. %s, and mount it again with \"SELinuxLevel\", or with \"RelabelBy\"=none if the holder relies on no labels, as a privileged container does",
+                        end);
         return strdup_printf(
-                "Unmount it there first (%s)%s", unmount,
+                "%s%s", end,
                 !q                 ? ""
                 : q->wait_usec > 0 ? ", or ask for the same context and policy"
                                    : ", pass \"WaitUSec\" to wait for that, or ask for the same context and policy");
@@ -228,7 +237,7 @@ static int refuse_shared_option(const Sharer *s, const Request *q, const char *o
                 return -ENOMEM;
         return failure_set(
                 f, FAILURE_INCOMPATIBLE,
-                "Volume %s can't be mounted with option '%s': its file system is mounted with %s (%s), and has the same options for all its mounts. Ask for those, or unmount it there first.",
+                "Volume %s can't be mounted with option '%s': its file system is mounted with %s (%s), and has the same options for all its mounts. Ask for those, or end that first.",
                 q->volume, option, options, who);
 }
 

@@ -20,8 +20,9 @@ int plan_conflict_failure(const char *volume, const Plan *p, const Request *q, F
  * memory. */
 char *plan_describe_conflict(const Conflict *c, const char *volume) _warn_unused_;
 
-/* Returns the command that unmounts the conflict's target, as a new string; NULL on lack of memory. */
-char *plan_unmount_command(const Conflict *c) _warn_unused_;
+/* Describes how the conflict ends: "Stop H (if its mount stays then: selvolctl unmount T)". An unmount alone
+ * would take the volume from who uses it. Returns a new string, NULL on lack of memory. */
+char *plan_describe_end(const Conflict *c) _warn_unused_;
 
 /* Checks that a mounted file system has the options of the request, except those that are attributes of one
  * mount: the kernel silently drops the options of a further mount. The file system has an option if selvol

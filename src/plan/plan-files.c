@@ -266,6 +266,6 @@ int files_check_reliances(const FilesDecision *d, const char *volume, const char
         return failure_set(f, FAILURE_GROUP_CONFLICT,
                            "Volume %s is in use with group %" PRIu32
                            ", %s%s. Its files can't be given to group %" PRIu32
-                           " at the same time. Unmount it there first, or ask for the same group.",
+                           " at the same time. End that first, or ask for the same group.",
                            volume, first->gid, first->who, more, d->gid);
 }

@@ -69,22 +69,22 @@ void plan_decide_group(const Settings *settings, const Request *q, const FileSys
 }
 
 int plan_group_conflict(const Volume *v, const Holder *h, Plan *p, Failure *f) {
-        _cleanup_free_ char *who = NULL, *wanted = NULL, *unmount = NULL;
+        _cleanup_free_ char *who = NULL, *wanted = NULL, *end = NULL;
         int r;
 
         r = plan_add_conflict(p, v, h);
         if (r < 0)
                 return r;
         who = plan_describe_conflict(&p->conflicts[0], v->id);
-        unmount = plan_unmount_command(&p->conflicts[0]);
+        end = plan_describe_end(&p->conflicts[0]);
         wanted = p->fs_group == GID_NONE ? strdup("used without a group")
                                          : strdup_printf("used with group %" PRIu32, p->fs_group);
-        if (!who || !wanted || !unmount)
+        if (!who || !wanted || !end)
                 return -ENOMEM;
         return failure_set(
                 f, FAILURE_GROUP_CONFLICT,
-                "Volume %s is in use with another group, %s. It can't be %s at the same time. Unmount it there first (%s), or ask for the same group.",
-                v->id, who, wanted, unmount);
+                "Volume %s is in use with another group, %s. It can't be %s at the same time. %s, or ask for the same group.",
+                v->id, who, wanted, end);
 }
 
 /* Whether the option that gives the group conflicts with a holder: the option belongs to the superblock,

@@ -131,7 +131,7 @@ static int prepare_staged(Child *c, const MountCall *call, const Source *source,
                 return failure_set(
                         f, FAILURE_GROUP_CONFLICT,
                         "%s: mounted for group %" PRIu32 ", its root has group %" PRIu32
-                        ": somebody else may have the file system mounted. Unmount it there first, or use \"FSGroupPolicy\"=File.",
+                        ": somebody else may have the file system mounted. Stop what uses it there, then unmount it, or use \"FSGroupPolicy\"=File.",
                         call->origin.volume, wanted->gid, result->outcome.root_gid);
         return files_change(c, call->origin.volume, question, answer, staged, result, f);
 }

@@ -309,7 +309,7 @@ static void test_share_refused(Fixture *x, gconstpointer data) {
 
         use(x, "tmpfs", NULL);
         assert_failure(fixture_plan(x), &x->failure, FAILURE_GROUP_CONFLICT, TEST_VOLUME, "pod-1", TARGET_1,
-                       TEST_SINCE, "Unmount it there first (selvolctl unmount " TARGET_1 ")");
+                       TEST_SINCE, "Stop pod-1 (if its mount stays then: selvolctl unmount " TARGET_1 ")");
         g_assert_null(strstr(x->failure.message, "4294967295"));
         assert_conflict(&x->plan);
 
@@ -387,7 +387,7 @@ static void test_check_own(Fixture *x, gconstpointer data) {
                                 }
                                 assert_failure(r, &x->failure, FAILURE_GROUP_CONFLICT, TEST_VOLUME,
                                                "given to group 3000", "held by pod-1 at " TARGET_1, TEST_SINCE,
-                                               "Unmount it there first");
+                                               "End that first");
                                 g_assert_null(strstr(x->failure.message, "more"));
                         }
 }

@@ -53,7 +53,7 @@ yes 'pod A keeps the volume' test -e "$A/file"
 
 refused 'pod B: refused' ContextConflict "$A" mount_with s0:c20,c30 pvc-1 /dev/scratch0 "$B" 'Holder s pod-B'
 like 'pod B: told by whom, since when, and what to do' "$message" pod-A "since ${before:0:13}" "$file_type:s0:c0,c10" \
-    "$file_type:s0:c20,c30" 'Unmount it there first'
+    "$file_type:s0:c20,c30" 'Stop pod-A'
 plan_volume pvc-1 /dev/scratch0 "$B" 'SELinuxLevel s s0:c20,c30' "$policy" "$supported"
 like 'pod B: the plan says the same' "$reply" '"ErrorName" s "ContextConflict"' "\"Volume\" s \"pvc-1\" \"Holder\" s \"pod-A\" \"Target\" s \"$A\""
 soon 'the signal ContextConflict' grep -q ContextConflict "$scratch/signals"
