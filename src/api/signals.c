@@ -143,6 +143,10 @@ static void on_job_ended(void *userdata, const Job *job) {
                                           job_result(job));
 }
 
+static void on_node_changed(void *userdata) {
+        signals_notify_status(userdata);
+}
+
 static void on_job_removed(void *userdata, const Job *job) {
         _cleanup_free_ char *path = job_path(job->id);
         Api *api = userdata;
@@ -159,6 +163,7 @@ void signals_setup(Api *api) {
                 .volume_released = on_volume_released,
                 .mount_changed = on_mount_changed,
                 .conflict = on_conflict,
+                .node_changed = on_node_changed,
                 .job_added = on_job_added,
                 .job_changed = on_job_changed,
                 .job_ended = on_job_ended,

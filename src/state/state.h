@@ -28,6 +28,8 @@ typedef struct Events {
         /* A call was refused with CONTEXT_CONFLICT or GROUP_CONFLICT; the plan names the conflicting
          * holders. */
         void (*conflict)(void *userdata, const char *volume, FailureKind kind, const Plan *plan);
+        /* SELinux was turned on or off, or its mode was set. */
+        void (*node_changed)(void *userdata);
         /* A job that walks or waits is on the bus from now on; it has changed; it has ended, and its result
          * is kept; it is forgotten. */
         void (*job_added)(void *userdata, const Job *job);

@@ -33,8 +33,10 @@ bool state_take_node(State *s, Node *node) {
         node_done(&s->node);
         s->node = TAKE_STRUCT(*node);
         s->node_known = true;
-        if (changed)
+        if (changed) {
                 log_info("SELinux is %s on this node.", state_selinux_mode(s));
+                event_emit(s, node_changed);
+        }
         return changed;
 }
 

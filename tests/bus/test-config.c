@@ -100,6 +100,17 @@ static void assert_may_mount(Fixture *f, gboolean expected) {
                 expect_error(f, pending, "PathNotAllowed", TARGET);
 }
 
+/* The status says the mode of SELinux as soon as selvold knows of it. */
+TEST_FIXTURE(test_status_mode, "/config/status-mode") {
+        g_autofree char *status = NULL;
+        int fd = restart_to_notify(f);
+
+        WAIT_FOR(status_has(fd, &status, "SELinux is enforcing.", TRUE));
+        write_file(f, "node", "1 0");
+        WAIT_FOR(status_has(fd, &status, "SELinux is permissive.", TRUE));
+        close(fd);
+}
+
 /* The configuration in force stays until there is a new one without a mistake. */
 TEST_FIXTURE(test_reload, "/config/reload") {
         static const char mistake[] = DROPIN ":3: [Service] has no key Nonsense=";
