@@ -32,16 +32,16 @@ static int print_mounted(const Args *a, const char *target, sd_bus_message *repl
 }
 
 /* Returns a copy that owns nothing. */
-static Args with_defaults(const Args *a) {
+static Args with_defaults(const Args *a, const char *source) {
         Args copy = *a;
 
-        values_prefer_context_mount(copy.values, a->operands[1]);
+        values_prefer_context_mount(copy.values, source);
         return copy;
 }
 
 int verb_mount(sd_bus *bus, const Args *a) {
         _cleanup_message_ sd_bus_message *reply = NULL;
-        const Args with = with_defaults(a);
+        const Args with = with_defaults(a, a->operands[1]);
         int r;
 
         r = follow_request(bus, &with, "mount", &reply, "MountVolume", "sss", a->operands[0], a->operands[1],
@@ -60,11 +60,13 @@ int adopt_check(const Args *a) {
 
 int verb_adopt(sd_bus *bus, const Args *a) {
         _cleanup_message_ sd_bus_message *reply = NULL;
+        /* The mount has a source, whichever it is. */
+        const Args with = with_defaults(a, "/");
         int r;
 
         if (args_have(a, SWITCH_ALL))
                 return adopt_all(bus, a);
-        r = follow_request(bus, a, "adopt", &reply, "AdoptVolume", "ss", a->operands[0], a->operands[1]);
+        r = follow_request(bus, &with, "adopt", &reply, "AdoptVolume", "ss", a->operands[0], a->operands[1]);
         return r != 0 ? r : print_mounted(a, a->operands[1], reply);
 }
 
@@ -90,7 +92,7 @@ int verb_unmount(sd_bus *bus, const Args *a) {
 int verb_plan(sd_bus *bus, const Args *a) {
         _cleanup_message_ sd_bus_message *reply = NULL;
         _cleanup_json_ json_t *plan = json_pack("{s:s}", "Volume", a->operands[0]);
-        const Args with = with_defaults(a);
+        const Args with = with_defaults(a, a->operands[1]);
         const char *error;
         int r;
 
