@@ -50,15 +50,15 @@ static int add_text(json_t *entry, const char *member, sd_journal *j, const char
         return json_object_set_new(entry, member, json_string(text));
 }
 
-static int add_duration(json_t *entry, sd_journal *j) {
+static int add_duration(json_t *entry, const char *member, sd_journal *j, const char *field) {
         _cleanup_free_ char *text = NULL;
         unsigned long long usec;
         int r;
 
-        r = journal_get(j, "SELVOL_DURATION_USEC", &text);
+        r = journal_get(j, field, &text);
         if (r < 0 || !text || parse_u64(text, &usec) < 0)
                 return r;
-        return json_object_set_new(entry, "DurationUSec", json_integer((json_int_t) usec));
+        return json_object_set_new(entry, member, json_integer((json_int_t) usec));
 }
 
 /* Returns 1 and the present record, 0 if the record is not about the end of an operation, or a negative
@@ -79,7 +79,8 @@ static int read_entry(sd_journal *j, uint64_t usec, json_t **ret) {
         for (size_t i = 0; i < ELEMENTSOF(texts); i++)
                 if (add_text(entry, texts[i].member, j, texts[i].field) < 0)
                         return -ENOMEM;
-        if (add_duration(entry, j) < 0)
+        if (add_duration(entry, "DurationUSec", j, "SELVOL_DURATION_USEC") < 0 ||
+            add_duration(entry, "WaitUSec", j, "SELVOL_WAIT_USEC") < 0)
                 return -ENOMEM;
         if (isempty(answer_string(entry, "Operation")) || isempty(answer_string(entry, "Result")))
                 return 0;

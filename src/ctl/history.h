@@ -7,7 +7,7 @@
 
 /* The history consists of selvold's journal records about ended operations: those with SELVOL_OPERATION= and
  * SELVOL_RESULT=. An entry has TimeUSec, Operation, Result and Text, and, if the record has them, Volume,
- * Reason, Target, Holder, Context, Caller and DurationUSec. */
+ * Reason, Target, Holder, Context, Caller, DurationUSec and WaitUSec. */
 
 /* Appends the last max entries to ret, the oldest first: those of a volume, of a target (subject begins with
  * "/"), or all (NULL), that are not older than since_usec and for which matches (NULL: all) returns true.

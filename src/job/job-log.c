@@ -15,9 +15,18 @@ static void print_escaped(FILE *f, const char *s) {
         fputs(strempty(escaped), f);
 }
 
+/* The time in the queue, and until a conflict had ended. */
+static uint64_t waited_usec(const Job *job) {
+        return (job->run_usec > 0 ? job->run_usec : now_monotonic_usec()) - job->started_usec;
+}
+
+static uint64_t worked_usec(const Job *job) {
+        return job->run_usec > 0 ? now_monotonic_usec() - job->run_usec : 0;
+}
+
 /* "4.20 s", "2 min 5 s". */
-static void print_duration(FILE *f, const Job *job) {
-        unsigned long long usec = now_monotonic_usec() - job->started_usec, sec = usec / USEC_PER_SEC;
+static void print_duration(FILE *f, unsigned long long usec) {
+        unsigned long long sec = usec / USEC_PER_SEC;
 
         if (sec < 60)
                 fprintf(f, "%llu.%02llu s", sec, usec % USEC_PER_SEC / 10000);
@@ -114,6 +123,7 @@ static void print_ownership(FILE *f, const Job *job) {
 }
 
 static void print_done(FILE *f, const Job *job) {
+        enum { TOLD_WAIT_USEC = 100000 };
         const bool mounted = job->operation == OPERATION_MOUNT || job->operation == OPERATION_ADOPT;
         const Volume *sharer = mounted ? job_find_sharer(job) : NULL;
 
@@ -131,7 +141,11 @@ static void print_done(FILE *f, const Job *job) {
         if (sharer)
                 fprintf(f, ", also held as volume %s", sharer->id);
         fputs(" (", f);
-        print_duration(f, job);
+        print_duration(f, worked_usec(job));
+        if (waited_usec(job) >= TOLD_WAIT_USEC) {
+                fputs(", after a wait of ", f);
+                print_duration(f, waited_usec(job));
+        }
         fputs(job->operation == OPERATION_VERIFY ? "): " : ").", f);
         if (job->operation == OPERATION_VERIFY)
                 fputs(strempty(job->verify.text), f);
@@ -165,7 +179,7 @@ static void print_progress(FILE *f, const Job *job) {
         if (total > 0 && rate > 0)
                 fprintf(f, " of about %llu", total);
         fputs(" entries after ", f);
-        print_duration(f, job);
+        print_duration(f, worked_usec(job));
         if (total > 0 && rate > 0)
                 fprintf(f, ", %llu s left", (total - done) / rate);
         fputs(".", f);
@@ -212,13 +226,14 @@ static const char *failure_message(FailureKind kind) {
 }
 
 typedef struct Numbers {
-        char usec[32], id[32], entries[32], changed[32], gid[32];
+        char usec[32], waited[32], id[32], entries[32], changed[32], gid[32];
 } Numbers;
 
 static void format_numbers(const Job *job, Numbers *n) {
         const WalkCounts *c = &job->progress.counts;
 
-        (void) snprintf(n->usec, sizeof(n->usec), "%" PRIu64, now_monotonic_usec() - job->started_usec);
+        (void) snprintf(n->usec, sizeof(n->usec), "%" PRIu64, worked_usec(job));
+        (void) snprintf(n->waited, sizeof(n->waited), "%" PRIu64, waited_usec(job));
         (void) snprintf(n->id, sizeof(n->id), "%" PRIu64, job->id);
         (void) snprintf(n->entries, sizeof(n->entries), "%" PRIu64, c->done);
         (void) snprintf(n->changed, sizeof(n->changed), "%" PRIu64, c->changed);
@@ -265,6 +280,7 @@ static void write_record(const Job *job, const char *message, int priority, void
                 { "SELVOL_RESULT", result },
                 { "SELVOL_CALLER", job->caller.text },
                 { "SELVOL_DURATION_USEC", n.usec },
+                { "SELVOL_WAIT_USEC", n.waited },
         };
 
         log_fields(priority, fields, ELEMENTSOF(fields), "%s", strempty(text));

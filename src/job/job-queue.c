@@ -101,6 +101,7 @@ void queue_let_past(Job *job) {
 
 void queue_return(Job *job) {
         job_set_state(job, queue_waits_for_conflict(job) ? JOB_PARKED : JOB_QUEUED);
+        job->run_usec = 0;
         log_debug("%s: job %llu: is queued.", job->request.volume, (unsigned long long) job->id);
         queue_let_past(job);
 }

@@ -104,6 +104,7 @@ struct Job {
         size_t n_followers;
         bool shown; /* is an object on the bus: it walks, or has waited */
         uint64_t started_usec, started_realtime_usec, ended_usec;
+        uint64_t run_usec;      /* when it left the queue the last time; 0: it never did */
         sd_event_source *timer; /* for the earlier of: */
         uint64_t deadline_usec; /* monotonic; UINT64_MAX: none */
         uint64_t notice_usec;   /* time of the journal entry about a long wait */

@@ -98,6 +98,7 @@ void job_run(Job *job) {
         int r;
 
         failure_done(&job->failure);
+        job->run_usec = now_monotonic_usec();
         job_set_state(job, JOB_RUNNING);
         r = operation_type(job->operation)->check(job);
         if (r != 0) {

@@ -16,20 +16,20 @@
 
 /* The record of a job follows that of what became of its files. Not of the history are what others log,
  * what has not ended, and mistakes of callers. */
-#define HISTORY                                                                                                     \
-        RECORD(FIRST "00000000", OURS, MOUNT "MESSAGE=Relabeled volume pvc-1.\n")                                   \
-        RECORD(FIRST "00000000", OURS,                                                                              \
-               MOUNT MOUNT_FIELDS "SELVOL_DURATION_USEC=18250\nMESSAGE=Mounted volume pvc-1.\n")                    \
-        RECORD(FIRST "01000000", "other.service", MOUNT "MESSAGE=Forged.\n")                                        \
-        RECORD(FIRST "02000000", OURS, OF_JOB("2", "a") "SELVOL_OPERATION=mount\nMESSAGE=Waiting.\n")               \
-        RECORD(FIRST "03000000", OURS,                                                                              \
-               OF_JOB("1", "b")                                                                                     \
-                       ENDED("mount", "ContextConflict") "PRIORITY=4\nMESSAGE=Not at /u\033: pass \"WaitUSec\".\n") \
-        RECORD(FIRST "04000000", OURS,                                                                              \
-               OF_JOB("2", "b") ENDED("mount", "LevelRequired") "PRIORITY=5\nMESSAGE=Mistaken.\n")                  \
-        RECORD(FIRST "04000000", OURS,                                                                              \
-               "SELVOL_VOLUME=pvc-1\nSELVOL_JOB=3\n" ENDED("verify", "done") "PRIORITY=6\nMESSAGE=Verified.\n")     \
-        RECORD(FIRST "05000000", OURS,                                                                              \
+#define HISTORY                                                                                                      \
+        RECORD(FIRST "00000000", OURS, MOUNT "MESSAGE=Relabeled volume pvc-1.\n")                                    \
+        RECORD(FIRST "00000000", OURS,                                                                               \
+               MOUNT MOUNT_FIELDS "SELVOL_DURATION_USEC=18250\nSELVOL_WAIT_USEC=7\nMESSAGE=Mounted volume pvc-1.\n") \
+        RECORD(FIRST "01000000", "other.service", MOUNT "MESSAGE=Forged.\n")                                         \
+        RECORD(FIRST "02000000", OURS, OF_JOB("2", "a") "SELVOL_OPERATION=mount\nMESSAGE=Waiting.\n")                \
+        RECORD(FIRST "03000000", OURS,                                                                               \
+               OF_JOB("1", "b")                                                                                      \
+                       ENDED("mount", "ContextConflict") "PRIORITY=4\nMESSAGE=Not at /u\033: pass \"WaitUSec\".\n")  \
+        RECORD(FIRST "04000000", OURS,                                                                               \
+               OF_JOB("2", "b") ENDED("mount", "LevelRequired") "PRIORITY=5\nMESSAGE=Mistaken.\n")                   \
+        RECORD(FIRST "04000000", OURS,                                                                               \
+               "SELVOL_VOLUME=pvc-1\nSELVOL_JOB=3\n" ENDED("verify", "done") "PRIORITY=6\nMESSAGE=Verified.\n")      \
+        RECORD(FIRST "05000000", OURS,                                                                               \
                "SELVOL_VOLUME=pvc-2\nSELVOL_TARGET=/t\n" ENDED("release", "done") "PRIORITY=5\nMESSAGE=Released.\n")
 
 #define MOUNTED_LINE  "2026-01-01 00:00:00 UTC uid 0: Mounted volume pvc-1. Relabeled volume pvc-1.\n"
@@ -152,7 +152,7 @@ static const Case cases[] = {
                   "\",\"DurationUSec\":18250,\"Holder\":\"pod-A\","
                   "\"Operation\":\"mount\",\"Reason\":\"context-mount\",\"Result\":\"done\",\"Target\":\"/t\","
                   "\"Text\":\"Mounted volume pvc-1. Relabeled volume pvc-1.\",\"TimeUSec\":" FIRST "00000000,"
-                  "\"Volume\":\"pvc-1\"},{\"Operation\":\"mount\",\"Result\":\"ContextConflict\",\"Text\":"
+                  "\"Volume\":\"pvc-1\",\"WaitUSec\":7},{\"Operation\":\"mount\",\"Result\":\"ContextConflict\",\"Text\":"
                   "\"Not at /u\\u001b: pass \\\"WaitUSec\\\".\",\"TimeUSec\":" FIRST
                   "03000000,\"Volume\":\"pvc-1\"}]" },
         { "history/not-kept", "history", .code = 1, .err = "selvolctl: " NOT_KEPT "\n" },
