@@ -68,13 +68,18 @@ int volume_id_validate(const char *id, Failure *f) {
 /* what: "Source" or "Target", as in the name of the setting. */
 static int refuse_path(Failure *f, const char *what, const char *path, char *const *roots) {
         _cleanup_free_ char *allowed = strv_join(roots, ", "), *escaped = string_escape(path, 200);
+        /* Without this, whose kubelet has a link as its directory would add that to TargetRoots=. */
+        const char *hint =
+                streq(what, "Target")
+                        ? " If a symbolic link leads to one of them, pass the path without it (kubelet: --root-dir)."
+                        : "";
 
         if (!allowed || !escaped)
                 return -ENOMEM;
         return failure_set(
                 f, FAILURE_PATH_NOT_ALLOWED,
-                "%s '%s' is not beneath an allowed directory (%s). To allow it, repeat the current value of %sRoots= (selvolctl config) and add its directory, under [Worker] " SETTINGS_REMEDY,
-                what, escaped, isempty(allowed) ? "none is configured" : allowed, what);
+                "%s '%s' is not beneath an allowed directory (%s).%s To allow it, repeat the current value of %sRoots= (selvolctl config) and add its directory, under [Worker] " SETTINGS_REMEDY,
+                what, escaped, isempty(allowed) ? "none is configured" : allowed, hint, what);
 }
 
 int target_validate(const char *target, const Settings *settings, Failure *f) {

@@ -43,7 +43,11 @@ static const char *find_root(const Settings *settings, const char *path) {
 
 static int root_failure(Failure *f, const char *path, const Settings *settings, int error) {
         const char *root = find_root(settings, path);
+        _cleanup_free_ char *real = error == -ELOOP ? realpath(root, NULL) : NULL,
+                            *shown = real ? string_escape(real, 200) : strdup("another directory");
 
+        if (!shown)
+                return -ENOMEM;
         switch (error) {
         case -ENOENT:
                 return failure_set(f, FAILURE_INVALID_TARGET,
@@ -51,8 +55,9 @@ static int root_failure(Failure *f, const char *path, const Settings *settings, 
         case -ELOOP:
                 return failure_set(
                         f, FAILURE_PATH_NOT_ALLOWED,
-                        "The root %s of TargetRoots= goes through a symbolic link: write the path that it leads to in TargetRoots= under [Worker] " SETTINGS_REMEDY,
-                        root);
+                        "The root %s of TargetRoots= leads to %s by a symbolic link: write that in its place, under [Worker] " SETTINGS_REMEDY
+                        " Callers have to pass that path, too (kubelet: --root-dir with the directory above pods).",
+                        root, shown);
         case -ENOTDIR:
                 return failure_set(f, FAILURE_INVALID_TARGET, "The root %s of TargetRoots= is not a directory.",
                                    root);
