@@ -15,7 +15,7 @@ static const struct {
 } objects[DENIED_OBJECTS] = {
         [DENIED_TARGET] = { "target", "container_file_t, container_var_lib_t and var_lib_t", "container_file_t" },
         [DENIED_IMAGE] = { "image", "container_file_t, container_var_lib_t and var_lib_t", "container_file_t" },
-        [DENIED_DEVICE] = { "device", "fixed_disk_device_t", "fixed_disk_device_t" },
+        [DENIED_DEVICE] = { "device", "fixed_disk_device_t, removable_device_t and device_t", "fixed_disk_device_t" },
 };
 
 /* Reads a file of selinuxfs as text. Returns 0 or a negative errno. */

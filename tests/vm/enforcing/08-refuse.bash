@@ -64,6 +64,30 @@ refused 'an option with a comma' InvalidOption '' from /dev/scratch0 'MountOptio
 # commit= is allowed, and only the kernel knows that this value is wrong.
 refused 'a value that the kernel refuses' MountFailed '' from /dev/scratch0 'MountOptions as 1 commit=nonsense'
 
+# Nodes of drivers, and rbd, have the type of /dev; mmcblk that of sticks.
+disk=$(realpath /dev/scratch0)
+for type in device_t removable_device_t; do
+    chcon -t "$type" "$disk"
+    yes "a disk of type $type" mount_with s0:c1,c2 bad /dev/scratch0 "$T"
+    unmount_volume bad "$T"
+    forget_volume bad
+done
+chcon -t tape_device_t "$disk"
+refused 'a disk of a type that no disk has' SELinuxDenied 'of type tape_device_t' to "$T"
+like 'a disk of such a type: the remedy' "$message" 'semanage fcontext -a -f b -t fixed_disk_device_t'
+restorecon -F "$disk"
+chcon -t mnt_t "$T"
+refused 'a target of a type that is not allowed' SELinuxDenied 'of type mnt_t' to "$T"
+told=$message
+refused 'a target of such a type: a plan' SELinuxDenied "$told" plan_with s0:c1,c2
+restorecon -F "$T"
+truncate -s 16M "$I/denied"
+mkfs.ext4 -q -F "$I/denied"
+chcon -t user_home_t "$I/denied"
+refused 'an image of a type that is not allowed' SELinuxDenied 'of type user_home_t' from "$I/denied"
+like 'an image of such a type: the remedy' "$message" "restorecon -RFx $I"
+rm "$I/denied"
+
 context() { mount_volume bad /dev/scratch0 "$T" "SELinuxContext s $1" "$policy" "$supported"; }
 refused 'a type that is not allowed' TypeNotAllowed LabelTypes= context system_u:object_r:shadow_t:s0
 refused 'a context that is none' InvalidContext '' context system_u:object_r
