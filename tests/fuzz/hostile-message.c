@@ -132,9 +132,12 @@ int append_call(const Chance *c, const char *verb, sd_bus_message *m) {
         if (percent(c, 5))
                 return append_rubbish(c, m);
         if (g_str_equal(verb, WORKER_MOUNT))
-                return mount_call_append(m, &(MountCall){ origin, source, type, target,
-                                                          percent(c, 30) ? identity : (MountIdentity){ 0 },
-                                                          percent(c, 20) });
+                return mount_call_append(m, &(MountCall){ .origin = origin,
+                                                          .source = source,
+                                                          .fs_type = type,
+                                                          .target = target,
+                                                          .expected = percent(c, 30) ? identity : (MountIdentity){ 0 },
+                                                          .only_plan = percent(c, 20) });
         if (g_str_equal(verb, WORKER_ADOPT))
                 return adopt_call_append(m, &(AdoptCall){ origin, target });
         if (g_str_equal(verb, WORKER_CHANGE))
