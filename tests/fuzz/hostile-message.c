@@ -132,12 +132,13 @@ int append_call(const Chance *c, const char *verb, sd_bus_message *m) {
         if (percent(c, 5))
                 return append_rubbish(c, m);
         if (g_str_equal(verb, WORKER_MOUNT))
-                return mount_call_append(m, &(MountCall){ .origin = origin,
-                                                          .source = source,
-                                                          .fs_type = type,
-                                                          .target = target,
-                                                          .expected = percent(c, 30) ? identity : (MountIdentity){ 0 },
-                                                          .only_plan = percent(c, 20) });
+                return mount_call_append(m,
+                                         &(MountCall){ .origin = origin,
+                                                       .source = source,
+                                                       .fs_type = type,
+                                                       .target = target,
+                                                       .expected = percent(c, 30) ? identity : (MountIdentity){ 0 },
+                                                       .only_plan = percent(c, 20) });
         if (g_str_equal(verb, WORKER_ADOPT))
                 return adopt_call_append(m, &(AdoptCall){ origin, target });
         if (g_str_equal(verb, WORKER_CHANGE))
@@ -153,7 +154,7 @@ int append_call(const Chance *c, const char *verb, sd_bus_message *m) {
                                                             .mount = identity });
         if (g_str_equal(verb, WORKER_UNMOUNT))
                 return unmount_call_append(m, &(UnmountCall){ origin, target, identity, source, type });
-        return g_str_equal(verb, WORKER_EXPECT) ? append_expected(c, m) : 0;
+        return g_str_equal(verb, WORKER_EXPECT) ? append_expected(c, m) : sd_bus_message_append(m, "t", UINT64_C(0));
 }
 
 /* sd-bus takes messages of up to 128 MiB, with the header. */

@@ -72,21 +72,23 @@ for type in device_t removable_device_t; do
     unmount_volume bad "$T"
     forget_volume bad
 done
-chcon -t tape_device_t "$disk"
-refused 'a disk of a type that no disk has' SELinuxDenied 'of type tape_device_t' to "$T"
-like 'a disk of such a type: the remedy' "$message" 'semanage fcontext -a -f b -t fixed_disk_device_t'
 restorecon -F "$disk"
+mknod /dev/to-be-denied b $(stat -L -c '0x%t 0x%T' /dev/scratch0)
+chcon -t tape_device_t /dev/to-be-denied
+refused 'a disk of a type that no disk has' SELinuxDenied 'of type tape_device_t' from /dev/to-be-denied
+like 'a disk of such a type: the remedy' "$message" 'semanage fcontext -a -f b -t fixed_disk_device_t'
+rm /dev/to-be-denied
 chcon -t mnt_t "$T"
 refused 'a target of a type that is not allowed' SELinuxDenied 'of type mnt_t' to "$T"
 told=$message
 refused 'a target of such a type: a plan' SELinuxDenied "$told" plan_with s0:c1,c2
 restorecon -F "$T"
-truncate -s 16M "$I/denied"
-mkfs.ext4 -q -F "$I/denied"
-chcon -t user_home_t "$I/denied"
-refused 'an image of a type that is not allowed' SELinuxDenied 'of type user_home_t' from "$I/denied"
+truncate -s 16M "$I/to-be-denied"
+mkfs.ext4 -q -F "$I/to-be-denied"
+chcon -t user_home_t "$I/to-be-denied"
+refused 'an image of a type that is not allowed' SELinuxDenied 'of type user_home_t' from "$I/to-be-denied"
 like 'an image of such a type: the remedy' "$message" "restorecon -RFx $I"
-rm "$I/denied"
+rm "$I/to-be-denied"
 
 context() { mount_volume bad /dev/scratch0 "$T" "SELinuxContext s $1" "$policy" "$supported"; }
 refused 'a type that is not allowed' TypeNotAllowed LabelTypes= context system_u:object_r:shadow_t:s0

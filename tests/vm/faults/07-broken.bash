@@ -35,6 +35,8 @@ all_refuse 'shut down' 'fails with EIO'
 ends 'shut down'
 works_again 'shut down'
 
+# The id is for another disk from here on.
+forget_volume broken
 source=/dev/scratch2
 mkfs.ext4 -q -F $source
 mount_with s0:c1,c2 broken $source "$T"
