@@ -30,7 +30,7 @@ static int read_text(int fd, char *buffer, size_t size) {
 
 bool selinux_is_enforcing(void) {
         _cleanup_close_ int fd = open(SELINUX_FS "/enforce", O_RDONLY | O_CLOEXEC);
-        char text[2];
+        char text[2] = "";
 
         return read_text(fd, text, sizeof(text)) == 0 && text[0] == '1';
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <signal.h>
 #include <stdio.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "run.h"
@@ -20,6 +22,18 @@ static void write_files(const char *text) {
         file_write(path, text);
 }
 
+/* The worker has read the files. */
+static bool worker_listens(void) {
+        struct sockaddr_un address = { .sun_family = AF_UNIX };
+        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        bool listens;
+
+        g_strlcpy(address.sun_path, e.service.socket, sizeof(address.sun_path));
+        listens = connect(fd, (struct sockaddr *) &address, sizeof(address)) >= 0;
+        close(fd);
+        return listens;
+}
+
 static void act(char step) {
         switch (step) {
         case 'y':
@@ -35,6 +49,7 @@ static void act(char step) {
         case 'w':
                 (void) environment_kill(&e, step == 'd' ? VICTIM_DAEMON : VICTIM_WORKER, -1);
                 environment_restart(&e, step == 'd' ? VICTIM_DAEMON : VICTIM_WORKER, false);
+                g_assert_true(HOLDS_WITHIN(WAIT_SEC, worker_listens()));
                 break;
         default:
                 must(kill(step == 'r' ? e.daemon : e.worker, SIGHUP));

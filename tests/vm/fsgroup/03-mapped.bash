@@ -103,9 +103,9 @@ umount "$U-2"
 is 'two at once: nothing is mounted but these' "$(mount_table)" "$mounts"
 like 'two at once: what is known stays known' " $(mark "$T") " ' ownership=complete gid=1000 '
 unmount_volume mapped-ext4 "$T"
-# Now only the mapped mount is left, and others come beside it.
+# Now only the mapped mount is left, and others come beside it. What was bound by hand could be written.
 mount_with s0:c1,c2 mapped-ext4 /dev/scratch0 "$T" 'FSGroup u 2000' 'Holder s pod-C'
-gives 'beside a mapped mount: the same group' mapped other-group
+gives 'beside a mapped mount: the same group' walked mounted-elsewhere
 is 'beside a mapped mount: the same group: shown' "$(stat -c %g "$T/of-B")" 2000
 unmount_volume mapped-ext4 "$T"
 mount_with s0:c1,c2 mapped-ext4 /dev/scratch0 "$T" 'FSGroup u 3000' 'Holder s pod-C'
