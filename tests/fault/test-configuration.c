@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <signal.h>
 #include <stdio.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "run.h"
@@ -22,19 +20,22 @@ static void write_files(const char *text) {
         file_write(path, text);
 }
 
-/* The worker has read the files. */
-static bool worker_listens(void) {
-        struct sockaddr_un address = { .sun_family = AF_UNIX };
-        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        bool listens;
+static GVariant *call(const char *interface, const char *method, GVariant *arguments, GError **error) {
+        return g_dbus_connection_call_sync(e.bus, "org.selvol1", "/org/selvol1", interface, method, arguments, NULL,
+                                           G_DBUS_CALL_FLAGS_NONE, WAIT_SEC * 1000, NULL, error);
+}
 
-        g_strlcpy(address.sun_path, e.service.socket, sizeof(address.sun_path));
-        listens = connect(fd, (struct sockaddr *) &address, sizeof(address)) >= 0;
-        close(fd);
-        return listens;
+static GVariant *plan(GError **error) {
+        const TestVolume *v = &e.volumes[0];
+
+        return call("org.selvol1.Manager", "PlanVolume",
+                    g_variant_new("(sss@a{sv})", v->id, v->source, e.targets[0], g_variant_new("a{sv}", NULL)),
+                    error);
 }
 
 static void act(char step) {
+        g_autoptr(GVariant) ignored = NULL;
+
         switch (step) {
         case 'y':
                 write_files("[Worker]\nImagesOfOthers=yes\n");
@@ -49,17 +50,14 @@ static void act(char step) {
         case 'w':
                 (void) environment_kill(&e, step == 'd' ? VICTIM_DAEMON : VICTIM_WORKER, -1);
                 environment_restart(&e, step == 'd' ? VICTIM_DAEMON : VICTIM_WORKER, false);
-                g_assert_true(HOLDS_WITHIN(WAIT_SEC, worker_listens()));
+                /* A call waits until the worker has started, and has read the files. */
+                if (step == 'w')
+                        ignored = plan(NULL);
                 break;
         default:
                 must(kill(step == 'r' ? e.daemon : e.worker, SIGHUP));
                 break;
         }
-}
-
-static GVariant *call(const char *interface, const char *method, GVariant *arguments, GError **error) {
-        return g_dbus_connection_call_sync(e.bus, "org.selvol1", "/org/selvol1", interface, method, arguments, NULL,
-                                           G_DBUS_CALL_FLAGS_NONE, WAIT_SEC * 1000, NULL, error);
 }
 
 static char *get_digest(const char *property) {
@@ -74,11 +72,8 @@ static char *get_digest(const char *property) {
 
 /* Whether a call has the outcome, and doctor would be told so. */
 static bool comes_to(const char *outcome) {
-        const TestVolume *v = &e.volumes[0];
         g_autoptr(GError) error = NULL;
-        g_autoptr(GVariant) reply = call(
-                "org.selvol1.Manager", "PlanVolume",
-                g_variant_new("(sss@a{sv})", v->id, v->source, e.targets[0], g_variant_new("a{sv}", NULL)), &error);
+        g_autoptr(GVariant) reply = plan(&error);
         g_autofree char *in_force = get_digest("Configuration"), *in_worker = get_digest("WorkerConfiguration");
 
         if (g_str_equal(outcome, "differs"))
