@@ -122,6 +122,8 @@ static int write_link(const char *loop, const Source *s) {
         struct stat st;
         int r;
 
+        assert(loop);
+
         if (stat(loop, &st) < 0)
                 return -errno;
         r = link_text(st.st_rdev, s->image_device, s->image_inode, &text);
@@ -202,6 +204,7 @@ static int may_show(dev_t device, dev_t file_device, ino_t file_inode, const cha
         r = read_link(device, file_device, file_inode);
         if (r != -ENOENT)
                 return r;
+        assert(path);
         return have_one_name(path, file_path) ? 1 : may_be_on(path, file_device, table);
 }
 

@@ -269,6 +269,7 @@ static int open_local(const char *name, const Settings *settings, Source *s, Fai
         r = find_path(name, &source, f);
         if (r != 0)
                 return r;
+        assert(source);
         in_dev = startswith(source, "/dev/");
         if (!path_is_normalized(source))
                 return failure_set_about(
