@@ -69,7 +69,8 @@ static void check_validated(Request *q) {
         _cleanup_failure_ Failure f = { 0 };
 
         assert(path_is_normalized(q->target) && roots_contain(fuzz_settings()->target_roots, q->target));
-        assert(text_is_clean(q->volume) && text_is_clean(q->holder) && text_is_clean(strempty(q->source)));
+        assert(volume_id_validate(q->volume, &(Failure){ 0 }) == 0 && text_is_clean(q->holder) &&
+               text_is_clean(strempty(q->source)));
         assert(text_is_clean(strempty(q->driver)) && text_is_clean(q->volume_type));
         assert(spec && text_is_clean(spec));
         assert(request_validate(q, fuzz_settings(), &f) == 0);

@@ -37,7 +37,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         if (r != 0)
                 return 0;
         assert(path_is_normalized(q.target) && roots_contain(fuzz_settings()->target_roots, q.target));
-        assert(text_is_clean(q.volume) && text_is_clean(q.holder) && text_is_clean(strempty(q.source)));
+        assert(volume_id_validate(q.volume, &(Failure){ 0 }) == 0 && text_is_clean(q.holder) &&
+               text_is_clean(strempty(q.source)));
         context = q.context ? strdup(q.context) : NULL;
         assert(request_validate(&q, fuzz_settings(), &f) == 0);
         assert(streq_ptr(context, q.context));
