@@ -13,9 +13,9 @@ void job_log_started(const Job *job);
 void job_log_progress(const Job *job);
 void job_log_waiting(Job *job, const char *why);
 
-/* The mark has changed: files may have no label on disk now, or all files have one again. */
 /* The volume's record begins anew, for the file system that was found. */
 void job_log_renewed(const Job *job, const Volume *v, const Identity *found);
+/* The mark has changed: files may have no label on disk now, or all files have one again. */
 void job_log_taint(const Volume *v);
 
 /* The mark on a volume was wrong. not_reset: why the worker could not reset the mark; "": it was reset. */

@@ -210,8 +210,8 @@ static bool undoes_call(const Job *job, Operation operation, const Request *q) {
         }
 }
 
-/* The job that does exactly this and can still reply, unless a later job undoes it: of calls that contradict
- * each other, the last one decides. Its first caller sets the pace of its walk. */
+/* The job that does exactly this and can still reply, unless a later job undoes it: the last of calls that
+ * contradict each other decides. Its first caller sets the pace of its walk. */
 static Job *find_same(Jobs *jobs, Operation operation, const Request *q, VerifyDepth depth) {
         Job *job, *same = NULL;
 

@@ -67,15 +67,19 @@ static bool option_is_label(const char *option) {
         return false;
 }
 
+/* Whether the option has the name, with or without a value. */
+static bool option_has_name(const char *option, const char *name) {
+        return strlen(name) == strcspn(option, "=") && startswith(option, name);
+}
+
 bool mount_option_is_for_user_space(const char *name) {
         static const char *const names[] = {
                 "defaults", "nofail", "_netdev", "auto",  "noauto",  "user",    "nouser",  "users",
                 "nousers",  "owner",  "noowner", "group", "nogroup", "comment", "uhelper", "helper",
         };
-        size_t n = strcspn(name, "=");
 
         for (size_t i = 0; i < ELEMENTSOF(names); i++)
-                if (strlen(names[i]) == n && strncmp(names[i], name, n) == 0)
+                if (option_has_name(name, names[i]))
                         return true;
         return startswith(name, "x-") || startswith(name, "X-");
 }
@@ -86,7 +90,7 @@ static bool option_is_of_mount(const char *option) {
         const char *name = startswith(option, "X-mount.");
 
         for (size_t i = 0; name && i < ELEMENTSOF(names); i++)
-                if (strlen(names[i]) == strcspn(name, "=") && startswith(name, names[i]))
+                if (option_has_name(name, names[i]))
                         return true;
         return false;
 }

@@ -68,7 +68,7 @@ int volume_id_validate(const char *id, Failure *f) {
 /* what: "Source" or "Target", as in the name of the setting. */
 static int refuse_path(Failure *f, const char *what, const char *path, char *const *roots) {
         _cleanup_free_ char *allowed = strv_join(roots, ", "), *escaped = string_escape(path, 200);
-        /* Without this, whose kubelet has a link as its directory would add that to TargetRoots=. */
+        /* An administrator whose kubelet has a link as its directory would add the link to TargetRoots=. */
         const char *hint =
                 streq(what, "Target")
                         ? " If a symbolic link leads to one of them, pass the path without it (kubelet: --root-dir)."

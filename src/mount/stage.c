@@ -111,9 +111,9 @@ static int stage_superblock(const StageSpec *spec, int *ret_tree, MountOutcome *
 }
 
 /* Whether the superblock is mounted read-write: such a superblock can't be mounted read-only, only the new
- * mount can. */
-static int is_mounted_writable(const StageSpec *spec) {
-        bool writable = false;
+ * mount can. *ret_noted, unless NULL: whether the worker has noted one of its mounts. */
+static int is_mounted_writable(const StageSpec *spec, bool *ret_noted) {
+        bool noted = false, writable = false;
         MountFact *mounts;
         size_t n;
         int r;
@@ -121,9 +121,18 @@ static int is_mounted_writable(const StageSpec *spec) {
         r = source_find_mounts(spec->source, &mounts, &n);
         if (r < 0)
                 return r;
-        for (size_t i = 0; i < n; i++)
+        for (size_t i = 0; r >= 0 && i < n; i++) {
                 writable = writable || !mounts[i].superblock_read_only;
+                if (!ret_noted)
+                        continue;
+                r = mount_note_find(mounts[i].mount_id, mounts[i].device, mounts[i].target, NULL);
+                noted = noted || r > 0;
+        }
         mount_facts_free(mounts, n);
+        if (r < 0)
+                return r;
+        if (ret_noted)
+                *ret_noted = noted;
         return writable;
 }
 
@@ -283,21 +292,11 @@ static int make_superblock_writable(const StageSpec *spec, int tree, Failure *f)
 /* Whether the superblock is read-only because all who have it mounted only read, and the worker has noted one
  * of these mounts: a holder reads. Whoever else has mounted it read-only may rely on that. */
 static int is_held_for_reading(const StageSpec *spec) {
-        bool noted = false, writable = false;
-        MountFact *mounts;
-        size_t n;
+        bool noted;
         int r;
 
-        r = source_find_mounts(spec->source, &mounts, &n);
-        if (r < 0)
-                return r;
-        for (size_t i = 0; r >= 0 && i < n; i++) {
-                writable = writable || !mounts[i].superblock_read_only;
-                r = mount_note_find(mounts[i].mount_id, mounts[i].device, mounts[i].target, NULL);
-                noted = noted || r > 0;
-        }
-        mount_facts_free(mounts, n);
-        return r < 0 ? r : noted && !writable;
+        r = is_mounted_writable(spec, &noted);
+        return r < 0 ? r : noted && !r;
 }
 
 /* Mounts a superblock once more that holders have mounted for reading, and makes it writable. Their mounts
@@ -334,7 +333,7 @@ int stage_mount(const StageSpec *spec, int *ret_tree, MountOutcome *ret, Failure
         assert(ret_tree && ret);
 
         if (spec->read_only) {
-                r = is_mounted_writable(spec);
+                r = is_mounted_writable(spec, NULL);
                 if (r < 0)
                         return r;
                 superblock.read_only = r == 0;

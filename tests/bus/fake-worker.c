@@ -262,7 +262,6 @@ static void ask_ready(const Operation *o) {
                 (void) ask(m);
 }
 
-/* Fills in the question Plan about a source, or about the mount that is there. */
 /* The link of the recorded file system leads to its device still, as DIRECTORY/identity-LINK says. */
 static char *find_elsewhere(const Identity *recorded, const char *link, const Identity *found) {
         char *there = isempty(link) ? NULL : read_text(volume_file("identity", link));
@@ -270,6 +269,7 @@ static char *find_elsewhere(const Identity *recorded, const char *link, const Id
         return identity_differs(recorded, found) && there && streq(there, recorded->text) ? FORMAT("%s", link) : NULL;
 }
 
+/* Fills in the question Plan about a source, or about the mount that is there. */
 static void observe(Operation *o, const char *source, const char *asked, const MountFact *mounted) {
         const char *type = mounted ? mounted->fs_type : type_of(source);
         Observed table = read_table(), *seen = &o->question.observed;

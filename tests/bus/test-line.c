@@ -123,7 +123,7 @@ static GAsyncResult *start_random(Fixture *f) {
                                           relabeled_by[what / 2 % 2], what % 3 ? "" : ", " OVM);
                 return start_mount(f, volume, source, target, options);
         }
-        if (what < 85)
+        if (what < 60)
                 return call_start(f, "UnmountVolume",
                                   g_variant_new_parsed("(%s, %s, {" LONG "})", what % 3 ? volume : "", target));
         return call_start(f, "Relabel",
@@ -184,8 +184,7 @@ TEST_FIXTURE(test_random, "/line/random") {
         close_callers(crowd, CROWD);
         WAIT_FOR(jobs_have_ended(f));
         g_assert_cmpuint(n_succeeded, >, RANDOM_OPERATIONS / 3);
-        /* Each unmount cancels the mounts before it: few are left. */
-        g_assert_cmpuint(n_mounted, >, 0);
+        g_assert_cmpuint(n_mounted, >, RANDOM_OPERATIONS / 500);
         g_test_message("%d operations in %.1f s, %u succeeded, %u of them mounts", RANDOM_OPERATIONS,
                        (double) (g_get_monotonic_time() - start) / G_USEC_PER_SEC, n_succeeded, n_mounted);
         WAIT_FOR(worker_count_children(f) == 1);

@@ -361,7 +361,7 @@ static void test_denied(gconstpointer data) {
         g_autofree char *image = make_image("denied", "ext4"), *target = make_target("denied");
         g_autoptr(Worker) traced = worker_start_traced(d->injection);
 
-        if (!traced || (d->of_context && stages_in_namespace()))
+        if (!traced)
                 return;
         must(mount("tmpfs", "/sys/fs", "tmpfs", 0, NULL));
         must(mkdir("/sys/fs/selinux", 0755));
@@ -442,7 +442,9 @@ void add_tests(void) {
         for (size_t i = 0; i < G_N_ELEMENTS(denials); i++) {
                 g_autofree char *path = path_printf("/refuse/denied/%s", denials[i].name);
 
-                g_test_add_data_func(path, &denials[i], test_denied);
+                /* A worker that stages in a namespace makes no file system context. */
+                if (!denials[i].of_context || !stages_in_namespace())
+                        g_test_add_data_func(path, &denials[i], test_denied);
         }
         prepare();
         worker = worker_start(NULL, NULL);

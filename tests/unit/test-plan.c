@@ -42,7 +42,8 @@ static void assert_message_helps(int r, const Failure *f) {
                                "not generated");
                 break;
         case FAILURE_CONTEXT_CONFLICT:
-                assert_failure(r, f, FAILURE_CONTEXT_CONFLICT, TEST_VOLUME, "pod-1", TARGET_1, "top ",
+                assert_failure(r, f, FAILURE_CONTEXT_CONFLICT, TEST_VOLUME, "pod-1", TARGET_1,
+                               "Stop pod-1 (if its mount stays then: selvolctl unmount " TARGET_1 ")",
                                "at the same time", "since 2026-01-02 03:04:05 UTC");
                 break;
         case FAILURE_TYPE_NOT_ALLOWED:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What messages tell people to type works, as far as that can be known without a node.
+"""The commands in messages work, as far as that can be known without a node.
 
 tests/data/remedies.table has each command that docs/messages.txt names, so that a new one is read by somebody. Those of
 selvol are compared with the tables of selvolctl, the units and the policy module; settings and options with theirs."""

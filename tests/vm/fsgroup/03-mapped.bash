@@ -108,6 +108,9 @@ mount_with s0:c1,c2 mapped-ext4 /dev/scratch0 "$T" 'FSGroup u 2000' 'Holder s po
 gives 'beside a mapped mount: the same group' walked mounted-elsewhere
 is 'beside a mapped mount: the same group: shown' "$(stat -c %g "$T/of-B")" 2000
 unmount_volume mapped-ext4 "$T"
+mount_with s0:c1,c2 mapped-ext4 /dev/scratch0 "$T" 'FSGroup u 2000' 'Holder s pod-C'
+gives 'beside a mapped mount: the same group again' mapped other-group
+unmount_volume mapped-ext4 "$T"
 mount_with s0:c1,c2 mapped-ext4 /dev/scratch0 "$T" 'FSGroup u 3000' 'Holder s pod-C'
 gives 'beside a mapped mount: another group' mapped other-group
 yes 'beside a mapped mount: another group: writes' as_pod 3000 "$T" 'echo four >>of-B'
