@@ -166,8 +166,8 @@ static void on_call(Steps *s, Tracer *t, Blow *b, const Call *call, unsigned *co
         tracer_continue(t);
 }
 
-/* selvold answers an unmount before the store has recorded it. Whether that may still come: the store has made
- * no call yet, or the last one a moment ago. */
+/* selvold answers an unmount before the store has recorded it. Whether that may still come: the store has
+ * made no call yet, or the last one a moment ago. */
 static bool store_goes_on(const Scene *scene, const Blow *b, unsigned count, int64_t last_call) {
         enum { MOMENT_USEC = 50000 };
 
