@@ -137,11 +137,14 @@ static int read_subject(sd_bus_message *m, RequestMethod method, Request *q, Ver
 
 /* A path where no volume can be may be an id. */
 static int check_verified(const State *s, Request *q, Failure *f) {
-        int r = q->volume[0] == '/' ? check_held(s, q->volume, f) : -ENOENT;
+        int r;
 
-        if (r == 0)
-                return free_and_strdup(&q->target, q->volume);
-        return r > 0 && !volumes_find(&s->volumes, q->volume) ? r : volume_id_validate(q->volume, f);
+        if (q->volume[0] != '/')
+                return volume_id_validate(q->volume, f);
+        r = check_held(s, q->volume, f);
+        if (r <= 0)
+                return r < 0 ? r : free_and_strdup(&q->target, q->volume);
+        return volumes_find(&s->volumes, q->volume) ? volume_id_validate(q->volume, f) : r;
 }
 
 static int method_verify_label(sd_bus_message *m, void *userdata, sd_bus_error *error) {

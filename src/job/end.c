@@ -293,7 +293,8 @@ static int set_timed_out(Job *job) {
         _cleanup_free_ char *source = NULL;
 
         /* Without a limit from the caller, a walk only exceeds its time if it hangs. */
-        if (job->request.timeout_usec > 0 && job->progress.counts.done > 0) {
+        if (job->request.timeout_usec > 0 && job->progress.counts.done > 0 && job->at != AT_PUBLISH &&
+            job->at != AT_STATE) {
                 if (!operation_type(job->operation)->changes)
                         return failure_set(
                                 &job->failure, FAILURE_TIMED_OUT,

@@ -106,31 +106,40 @@ void queue_return(Job *job) {
         queue_let_past(job);
 }
 
+static void end_conflicts(Job *job, const char *target) {
+        Plan *p = &job->plan;
+
+        if (!queue_waits_for_conflict(job))
+                return;
+        /* After a foreign mount has gone, any of the foreign conflicts may have ended: the child of the next
+         * attempt looks again. */
+        for (size_t i = 0; i < p->n_conflicts;)
+                if (target ? streq(p->conflicts[i].target, target) : isempty(p->conflicts[i].volume))
+                        plan_drop_conflict(p, i);
+                else
+                        i++;
+        if (p->n_conflicts > 0)
+                return;
+        /* A job whose conflict has ended gets its full time again. */
+        plan_done(p);
+        failure_done(&job->failure);
+        if (job->state == JOB_PARKED)
+                job_set_state(job, JOB_QUEUED);
+        job_set_deadline(job, job_timeout_usec(job));
+        queue_advance(job->jobs);
+}
+
 void queue_mount_gone(Jobs *jobs, const char *target) {
         Job *job;
 
-        DL_FOREACH (jobs->list, job) {
-                Plan *p = &job->plan;
+        jobs->n_gone++;
+        DL_FOREACH (jobs->list, job)
+                end_conflicts(job, target);
+}
 
-                if (!queue_waits_for_conflict(job))
-                        continue;
-                /* After a foreign mount has gone, any of the foreign conflicts may have ended: the child of
-                 * the next attempt looks again. */
-                for (size_t i = 0; i < p->n_conflicts;)
-                        if (target ? streq(p->conflicts[i].target, target) : isempty(p->conflicts[i].volume))
-                                plan_drop_conflict(p, i);
-                        else
-                                i++;
-                if (p->n_conflicts > 0)
-                        continue;
-                /* A job whose conflict has ended gets its full time again. */
-                plan_done(p);
-                failure_done(&job->failure);
-                if (job->state == JOB_PARKED)
-                        job_set_state(job, JOB_QUEUED);
-                job_set_deadline(job, job_timeout_usec(job));
-                queue_advance(jobs);
-        }
+void queue_check_look(Job *job) {
+        if (job->n_gone != job->jobs->n_gone)
+                end_conflicts(job, NULL);
 }
 
 /* A running verify at or beneath the target of an unmount. */

@@ -186,8 +186,12 @@ static int record_file_system(Job *job, Volume *v, const Identity *identity) {
         if (identity_differs(&v->identity, identity) && job->plan.renewed) {
                 job_log_renewed(job, v, identity);
                 v->mounted_this_boot = false;
+                v->mounted_elsewhere = false;
                 v->last_verified_usec = 0;
         }
+        /* The own link of a mounted btrfs is not known. */
+        if (identity_equal(&v->identity, identity) && isempty(job->observed.link))
+                return 0;
         v->identity = *identity;
         return free_and_strdup(&v->link, strempty(job->observed.link));
 }

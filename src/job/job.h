@@ -113,6 +113,7 @@ struct Job {
         sd_bus *worker;
         sd_bus_slot *call;
         sd_bus_message *question; /* the child's open question */
+        uint64_t n_gone;          /* Jobs.n_gone when the child was called */
         JobAt at;
         uint64_t settings; /* digest of the configuration with which the child was called */
 
@@ -142,6 +143,7 @@ struct Jobs {
         struct Orphan *orphans;
         sd_event_source *expiry;
         sd_event_source *advance; /* calls jobs_advance() once */
+        uint64_t n_gone;          /* mounts that have gone so far */
 };
 
 enum {

@@ -210,6 +210,10 @@ static bool undoes_call(const Job *job, Operation operation, const Request *q) {
         }
 }
 
+static bool did_nothing(const Job *job) {
+        return job_has_ended(job) && job_has_failed(job) && job->progress.started_usec == 0;
+}
+
 /* The job that does exactly this and can still reply, unless a later job undoes it: the last of calls that
  * contradict each other decides. Its first caller sets the pace of its walk. */
 static Job *find_same(Jobs *jobs, Operation operation, const Request *q, VerifyDepth depth) {
@@ -218,12 +222,12 @@ static Job *find_same(Jobs *jobs, Operation operation, const Request *q, VerifyD
         DL_FOREACH (jobs->list, job)
                 if (is_same(job, operation, q, depth))
                         same = same || job->state >= JOB_STOPPING ? same : job;
-                else if (undoes_call(job, operation, q))
+                else if (undoes_call(job, operation, q) && !did_nothing(job))
                         same = NULL;
         return same;
 }
 
-static int join_job(Job *job, const Caller *caller, JobReply reply, void *userdata, Failure *f) {
+static int join_job(Job *job, const Request *q, const Caller *caller, JobReply reply, void *userdata, Failure *f) {
         bool abandoned;
         int r;
 
@@ -237,7 +241,8 @@ static int join_job(Job *job, const Caller *caller, JobReply reply, void *userda
                 return r;
         /* The time of the earlier callers is over. */
         if (job->deadline_usec == UINT64_MAX)
-                job_set_deadline(job, job_timeout_usec(job));
+                job_set_deadline(job,
+                                 q->timeout_usec > 0 ? q->timeout_usec : job->jobs->state->settings.job_timeout_usec);
         /* The time of a caller who is back counts from this call. */
         if (abandoned && (job->state == JOB_QUEUED || job->state == JOB_PARKED)) {
                 job->started_usec = now_monotonic_usec();
@@ -334,7 +339,7 @@ int job_start(Jobs *jobs, Operation operation, Request *request, VerifyDepth dep
         }
         job = find_same(jobs, operation, request, depth);
         if (job)
-                return join_job(job, caller, reply, userdata, f);
+                return join_job(job, request, caller, reply, userdata, f);
         r = places_admit(jobs, operation, caller, f);
         if (r != 0)
                 return r;

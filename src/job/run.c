@@ -43,6 +43,7 @@ static int call_worker(Job *job, const char *method, int (*append)(const Job *jo
 
         job->settings = s->settings.digest;
         job->at = AT_WORKER;
+        job->n_gone = job->jobs->n_gone;
         r = peer_connect(s->worker_socket, s->event, &job->worker);
         if (r < 0)
                 return r;
@@ -256,11 +257,13 @@ static int on_plan(sd_bus_message *m, void *userdata, sd_bus_error *error) {
                 /* When its child is gone, the job waits as if nothing had been recorded for it. */
                 job_revert(job);
                 job_set_state(job, JOB_LEAVING);
+                queue_check_look(job);
                 queue_show(job);
                 send_plan_step(job, PLAN_WAIT);
                 return 1;
         }
-        job->at = AT_STAGE;
+        if (a.step != PLAN_LOOK)
+                job->at = AT_STAGE;
         if (r == 0)
                 r = send_answer(job, &a);
         job_fail(job, r);

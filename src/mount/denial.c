@@ -165,7 +165,7 @@ int denial_mount_failure(const char *source, const char *fs_type, const char *co
                         f, FAILURE_MOUNT_FAILED,
                         "Mounting %s as %s is denied (EACCES): a security module does so, see journalctl -k.", source,
                         fs_type);
-        if (!isempty(context))
+        if (!isempty(context) && policy_allows(NULL, context, "filesystem", "relabelto") == 0)
                 return type_failure(source, context, f);
         return failure_set(
                 f, FAILURE_SELINUX_DENIED,

@@ -44,7 +44,8 @@ static int open_wanted(const SourceSearch *search, const char *name, Source *ret
                 return r;
         found = r == 0 ? source_identify(&s, -EBADF) : (Identity){ 0 };
         /* A disk that is there but has nothing that could be mounted is another one, too. */
-        if (r > 0 && (r == FAILURE_MOUNT_FAILED || access(name, F_OK) < 0))
+        if (r > 0 && ((r != FAILURE_INVALID_VOLUME && r != FAILURE_TYPE_NOT_ALLOWED && r != FAILURE_NOT_SUPPORTED) ||
+                      access(name, F_OK) < 0))
                 return 0;
         if (!identity_is_known(&found) || identity_differs(search->identity, &found)) {
                 r = source_changed_failure(search->volume, search->identity, s.path ? s.path : name, &found, f);

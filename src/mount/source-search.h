@@ -17,8 +17,8 @@ typedef struct SourceSearch {
 
 /* Opens the file system by the recorded source, by the own link of its device, or by udev's link for its
  * UUID; never looks at other disks. Returns as source_open(), and SOURCE_CHANGED: the source has another file
- * system, and the links don't lead to the wanted one; or two devices have the wanted one, and the own link
- * doesn't tell which is the volume's. */
+ * system, and the links don't lead to the wanted one; or two devices have the wanted one, and the
+ * recorded source is not the volume's own device. */
 int source_search(const SourceSearch *search, Source *ret, Failure *f) _warn_unused_;
 
 /* Whether the recorded file system, of which the search has link and identity, is still on this node although

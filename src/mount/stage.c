@@ -258,7 +258,7 @@ static int explain_refusal(const StageSpec *spec, int number, Failure *f) {
         if (r != 0)
                 return r;
         if (n == 0)
-                return explain_copy(spec, f);
+                return number == EBUSY ? 0 : explain_copy(spec, f);
         if (!target)
                 return -ENOMEM;
         if (spec->alone)
@@ -314,6 +314,8 @@ static int stage_beside_readers(const StageSpec *spec, int *ret_tree, MountOutco
         r = stage_superblock(&reader, &tree, ret, ret_errno, f);
         if (r != 0)
                 return r;
+        /* The text of a failure stays: another mount is not the reason. */
+        *ret_errno = 0;
         r = make_superblock_writable(spec, tree, f);
         if (r != 0)
                 return r;

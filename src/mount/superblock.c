@@ -219,6 +219,8 @@ int source_is_mounted_as(const Source *s, const MountFact *fact) {
         assert(s && s->fs);
         assert(fact);
 
+        if (s->fs->source == SOURCE_NONE && !streq(fact->fs_type, s->fs->name))
+                return 0;
         if (s->fs->source != SOURCE_BLOCK)
                 return streq(fact->source, s->path);
 

@@ -248,7 +248,7 @@ bool target_is_claimed(const State *s, const char *target) {
  * lists mounts that it has noted. A note precedes the visible mount: a holder in state "mounting" that is not
  * listed has no mount. */
 static void reconcile_unclaimed(State *s, Volume *v, Holder *h, const MountFact *fact, bool quietly) {
-        if (!fact && h->state == HOLDER_MOUNTED && !roots_contain(s->settings.target_roots, h->target))
+        if (!fact && !quietly && h->state == HOLDER_MOUNTED && !roots_contain(s->settings.target_roots, h->target))
                 return;
         if (fact)
                 holder_notice_others(s, h, fact);

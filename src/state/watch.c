@@ -48,6 +48,8 @@ static void take_worker_settings(State *s, uint64_t digest) {
         bool known = state_worker_differs(s);
 
         s->worker_settings = digest;
+        if (known != state_worker_differs(s))
+                event_emit(s, node_changed);
         if (!known && state_worker_differs(s))
                 log_fields(LOG_ERR, (LogField[]){ { "MESSAGE_ID", MESSAGE_CONFIG_DIFFERS } }, 1, "%s",
                            CONFIG_DIFFERS_TEXT);
@@ -69,7 +71,11 @@ static int take_snapshot(State *s, sd_bus_message *reply) {
         if (r < 0)
                 return r;
         s->watch->compared = true;
-        return unrecorded_take(s, w.mounts, w.n_mounts);
+        r = unrecorded_take(s, w.mounts, w.n_mounts);
+        /* Foreign mounts may have gone while nobody watched. */
+        if (r >= 0 && s->mount_gone)
+                s->mount_gone(s->userdata, NULL);
+        return r;
 }
 
 static void compare_holder(State *s, Volume *v, Holder *h, const MountFact *fact) {

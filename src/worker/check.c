@@ -82,7 +82,8 @@ int ask_checked(Child *c, const PlanQuestion *question, const FileSystem *fs, Pl
         r = check_answer_context(c->settings, &ret->context, f);
         if (r != 0)
                 return r;
-        r = fs ? denial_check_context(fs->name, ret->context, f) : 0;
+        /* A clone of a holder's mount needs no such permission. */
+        r = fs && isempty(ret->share_target) ? denial_check_context(fs->name, ret->context, f) : 0;
         if (r != 0)
                 return r;
         r = check_answer_context(c->settings, &ret->files.context, f);
@@ -117,7 +118,7 @@ static int check_foreign_mounts(const Child *c, const MountFact *mounts, size_t 
 int foreign_check_source(const Child *c, const Source *s, Observed *o, Failure *f) {
         int r;
 
-        r = observe_source_mounts(c->settings, s, o);
+        r = observe_source_mounts(s, o);
         return r < 0 ? r : check_foreign_mounts(c, o->mounts, o->n_mounts, f);
 }
 
@@ -139,7 +140,7 @@ int foreign_check_table(const Child *c, const MountTable *table, const MountFact
         r = mount_table_find_devices(table, &device, 1, &mounts, &n);
         if (r < 0)
                 return r;
-        r = observe_drop_peers(c->settings, fact->mount_id, mounts, &n);
+        r = observe_drop_peers(fact->mount_id, mounts, &n);
         if (r >= 0)
                 r = check_foreign_mounts(c, mounts, n, f);
         mount_facts_free(mounts, n);

@@ -44,32 +44,30 @@ int observe_source(const Source *s, Observed *ret) {
 }
 
 /* Returns how much there is for keeping the mount, or a negative errno. */
-static int rank_peer(const Settings *settings, uint64_t id, const MountFact *m) {
+static int rank_peer(uint64_t id, const MountFact *m) {
         int r;
 
         if (m->mount_id == id)
                 return 3;
         r = mount_note_find(m->mount_id, m->device, m->target, NULL);
-        if (r != 0)
-                return r < 0 ? r : 2;
-        return settings_may_have_volume(settings, m->target);
+        return r <= 0 ? r : 2;
 }
 
-int observe_drop_peers(const Settings *settings, uint64_t id, MountFact *mounts, size_t *n) {
+int observe_drop_peers(uint64_t id, MountFact *mounts, size_t *n) {
         _cleanup_free_ int *ranks = calloc(*n + 1, sizeof(int));
         size_t kept = 0;
 
         if (!ranks)
                 return -ENOMEM;
         for (size_t i = 0; i < *n; i++) {
-                ranks[i] = mounts[i].peer_id != 0 ? rank_peer(settings, id, &mounts[i]) : 0;
+                ranks[i] = mounts[i].peer_id != 0 ? rank_peer(id, &mounts[i]) : 0;
                 if (ranks[i] < 0)
                         return ranks[i];
         }
         for (size_t i = 0; i < *n; i++)
                 for (size_t k = 0; k < *n; k++)
                         if (k != i && mounts[i].peer_id != 0 && mounts[k].peer_id == mounts[i].peer_id &&
-                            (ranks[k] > ranks[i] || (ranks[k] == ranks[i] && k < i)))
+                            ranks[k] > 0 && (ranks[k] > ranks[i] || (ranks[k] == ranks[i] && k < i)))
                                 ranks[i] = -1;
         for (size_t i = 0; i < *n; i++) {
                 if (ranks[i] < 0)
@@ -81,7 +79,7 @@ int observe_drop_peers(const Settings *settings, uint64_t id, MountFact *mounts,
         return 0;
 }
 
-int observe_source_mounts(const Settings *settings, const Source *s, Observed *o) {
+int observe_source_mounts(const Source *s, Observed *o) {
         int r;
 
         mount_facts_free(o->mounts, o->n_mounts);
@@ -92,7 +90,7 @@ int observe_source_mounts(const Settings *settings, const Source *s, Observed *o
         if (r < 0)
                 return r;
         if (o->n_mounts > 0)
-                return observe_drop_peers(settings, 0, o->mounts, &o->n_mounts);
+                return observe_drop_peers(0, o->mounts, &o->n_mounts);
         r = source_is_claimed_for_long(s);
         if (r < 0)
                 return r;
@@ -106,7 +104,7 @@ static int open_root(int fd) {
         return root < 0 ? -errno : root;
 }
 
-int observe_mounted(const Settings *settings, const Target *t, Observed *ret, MountOutcome *ret_outcome) {
+int observe_mounted(const Target *t, Observed *ret, MountOutcome *ret_outcome) {
         _cleanup_(mount_table_freep) MountTable *table = NULL;
         _cleanup_(mount_outcome_done) MountOutcome outcome = { 0 };
         _cleanup_(observed_done) Observed o = { 0 };
@@ -141,7 +139,7 @@ int observe_mounted(const Settings *settings, const Target *t, Observed *ret, Mo
         r = mount_table_find_devices(table, &device, 1, &o.mounts, &o.n_mounts);
         if (r < 0)
                 return r;
-        r = observe_drop_peers(settings, t->mount_id, o.mounts, &o.n_mounts);
+        r = observe_drop_peers(t->mount_id, o.mounts, &o.n_mounts);
         if (r < 0)
                 return r;
 

@@ -10,15 +10,14 @@
 /* Reads facts of a source. If the source may be mounted somewhere, observe_source_mounts() finds its
  * mounts. */
 int observe_source(const Source *s, Observed *ret) _warn_unused_;
-int observe_source_mounts(const Settings *settings, const Source *s, Observed *o) _warn_unused_;
+int observe_source_mounts(const Source *s, Observed *o) _warn_unused_;
 
-/* Mounts that the kernel keeps alike (peers_find()) are one: keeps the one with the id (0: none),
- * that the worker has noted, or that is beneath TargetRoots=. */
-int observe_drop_peers(const Settings *settings, uint64_t id, MountFact *mounts, size_t *n) _warn_unused_;
+/* Mounts that the kernel keeps alike (peers_find()) are one if one of them has the id (0: none), or was noted
+ * by the worker: drops the others. A mount of the host's never hides behind one that is not selvol's. */
+int observe_drop_peers(uint64_t id, MountFact *mounts, size_t *n) _warn_unused_;
 
 /* Reads facts of the mount at an open target and of the mount's superblock. */
-int observe_mounted(const Settings *settings, const Target *t, Observed *ret,
-                    MountOutcome *ret_outcome) _warn_unused_;
+int observe_mounted(const Target *t, Observed *ret, MountOutcome *ret_outcome) _warn_unused_;
 
 /* Reads the mount at an open target, its root, and the mark of the volume. */
 int observe_mount(const Target *t, MountOutcome *ret, Mark *ret_mark) _warn_unused_;

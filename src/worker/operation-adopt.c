@@ -72,7 +72,7 @@ static int observe_adopted(const Child *c, const AdoptCall *call, const Target *
         r = selinux_read_node(&q->node);
         if (r < 0)
                 return r;
-        r = observe_mounted(c->settings, target, &q->observed, &q->outcome);
+        r = observe_mounted(target, &q->observed, &q->outcome);
         if (r < 0)
                 return r;
         q->seclabel = q->outcome.fact.seclabel;

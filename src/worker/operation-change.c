@@ -54,7 +54,7 @@ static int open_place(const Child *c, const ChangeCall *call, Place *p, Failure 
         r = health_check(p->target.fd, p->target.path, f);
         if (r != 0)
                 return r;
-        r = observe_mounted(c->settings, &p->target, &q->observed, &q->outcome);
+        r = observe_mounted(&p->target, &q->observed, &q->outcome);
         if (r < 0)
                 return r;
         q->mounted = true;
@@ -102,7 +102,9 @@ static int open_staged(Child *c, const ChangeCall *call, const Place *p, const P
                 return r;
         result->outcome.identity = source_identify(&p->source, s->root);
         /* The subvolume of a btrfs is known now. */
-        if (identity_differs(&call->file_system, &result->outcome.identity))
+        if (identity_is_known(&call->file_system) &&
+            (!identity_is_known(&result->outcome.identity) ||
+             identity_differs(&call->file_system, &result->outcome.identity)))
                 return source_changed_failure(call->origin.volume, &call->file_system, p->source.path,
                                               &result->outcome.identity, f);
         r = observe_root(s->root, &result->outcome, &result->mark);

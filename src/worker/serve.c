@@ -43,7 +43,7 @@ static int finish_call(Child *c, const char *operation, const char *path, int r,
         if (r == -EACCES && selinux_is_enforcing())
                 r = failure_set(
                         f, FAILURE_SELINUX_DENIED,
-                        "SELinux denies selvol-worker a step of %s. To allow it: ausearch -m AVC -c selvol-worker | audit2allow -M selvol-local && semodule -i selvol-local.pp",
+                        "SELinux, or the server of the volume, denies selvol-worker a step of %s. If it is SELinux: ausearch -m AVC -c selvol-worker | audit2allow -M selvol-local && semodule -i selvol-local.pp",
                         operation);
         if (r < 0) {
                 r = failure_set(f, FAILURE_WORKER_FAILED, "The worker failed: %s.", strerror(-r));
@@ -73,7 +73,7 @@ static int check_configuration(Child *c, const char *method, uint64_t digest, Fa
         int r;
 
         r = follow_configuration(c, digest, f);
-        if (r <= 0 || !streq(method, WORKER_UNMOUNT))
+        if (r == 0 || r == -ENOMEM || !streq(method, WORKER_UNMOUNT))
                 return r;
         failure_done(f);
         return 0;
