@@ -155,10 +155,10 @@ static gboolean jobs_have_ended(Fixture *f) {
         return read_metric(f, "selvol_jobs") == 0;
 }
 
-/* 300 operations at a time, over 5 volumes, 5 targets and 3 devices, all end, and record and mount table then
+/* 60 operations at a time, over 5 volumes, 5 targets and 3 devices, all end, and record and mount table then
  * agree. */
 TEST_FIXTURE(test_random, "/line/random") {
-        GAsyncResult *calls[CROWD * 75] = { NULL };
+        GAsyncResult *calls[CROWD * 15] = { NULL };
         gint64 start = g_get_monotonic_time();
         Fixture crowd[CROWD];
         guint n_succeeded = 0, n_mounted = 0;
@@ -183,8 +183,8 @@ TEST_FIXTURE(test_random, "/line/random") {
                 n_succeeded += check_random_answer(&crowd[i % CROWD], calls[i], &n_mounted);
         close_callers(crowd, CROWD);
         WAIT_FOR(jobs_have_ended(f));
-        g_assert_cmpuint(n_succeeded, >, RANDOM_OPERATIONS / 3);
-        g_assert_cmpuint(n_mounted, >, RANDOM_OPERATIONS / 500);
+        g_assert_cmpuint(n_succeeded, >, RANDOM_OPERATIONS / 5);
+        g_assert_cmpuint(n_mounted, >, RANDOM_OPERATIONS / 50);
         g_test_message("%d operations in %.1f s, %u succeeded, %u of them mounts", RANDOM_OPERATIONS,
                        (double) (g_get_monotonic_time() - start) / G_USEC_PER_SEC, n_succeeded, n_mounted);
         WAIT_FOR(worker_count_children(f) == 1);
