@@ -126,6 +126,8 @@ static const sd_bus_vtable volume_vtable[] = {
                         SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("LastVerifiedUSec", "t", NULL, offsetof(Volume, last_verified_usec),
                         SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("LastUsedUSec", "t", NULL, offsetof(Volume, last_used_usec),
+                        SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("Job", "o", volume_get_job, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_VTABLE_END,
 };

@@ -131,7 +131,8 @@ static int read_options(sd_bus_message *m, RequestMethod method, const OptionTar
 
 int options_read(sd_bus_message *m, RequestMethod method, Request *q, VerifyDepth *ret_depth, Failure *f) {
         int access_mode = (int) q->access_mode, relabel_by = (int) q->relabel_by, read_only = q->read_only,
-            depth = VERIFY_ROOT, force = q->walk.force, user_namespace = q->user_namespace, r;
+            depth = VERIFY_ROOT, force = q->walk.force, user_namespace = q->user_namespace, ephemeral = q->ephemeral,
+            r;
         const OptionTarget targets[REQUEST_OPTIONS] = {
                 [OPTION_SELINUX_LEVEL] = { &q->level, NULL },
                 [OPTION_SELINUX_CONTEXT] = { &q->context, NULL },
@@ -152,6 +153,7 @@ int options_read(sd_bus_message *m, RequestMethod method, Request *q, VerifyDept
                 [OPTION_FS_GROUP_POLICY] = { &q->fs_group_policy, fs_group_policy_from_string },
                 [OPTION_FS_GROUP_CHANGE_POLICY] = { &q->fs_group_change_policy, fs_group_change_policy_from_string },
                 [OPTION_USER_NAMESPACE] = { &user_namespace, NULL },
+                [OPTION_EPHEMERAL] = { &ephemeral, NULL },
                 [OPTION_DEPTH] = { &depth, verify_depth_from_string },
                 [OPTION_FORCE] = { &force, NULL },
                 [OPTION_MAX_ENTRIES_PER_SECOND] = { &q->walk.entries_per_sec, NULL },
@@ -166,6 +168,7 @@ int options_read(sd_bus_message *m, RequestMethod method, Request *q, VerifyDept
         q->relabel_by = (RelabelBy) relabel_by;
         q->read_only = read_only;
         q->user_namespace = user_namespace;
+        q->ephemeral = ephemeral;
         q->walk.force = force;
         if (ret_depth)
                 *ret_depth = (VerifyDepth) depth;

@@ -8,8 +8,16 @@ static int parse_part(const char **s, uint64_t *ret_usec) {
                 const char *suffix;
                 uint64_t usec;
         } units[] = {
-                { "us", 1 },     { "ms", 1000 },           { "s", 1000000 },           { "sec", 1000000 },
-                { "", 1000000 }, { "m", 60 * 1000000ull }, { "min", 60 * 1000000ull }, { "h", 3600 * 1000000ull },
+                { "us", 1 },
+                { "ms", 1000 },
+                { "s", 1000000 },
+                { "sec", 1000000 },
+                { "", 1000000 },
+                { "m", 60 * 1000000ull },
+                { "min", 60 * 1000000ull },
+                { "h", 3600 * 1000000ull },
+                { "d", 86400 * 1000000ull },
+                { "w", 7 * 86400 * 1000000ull },
         };
         size_t digits = strspn(*s, "0123456789"), letters;
         _cleanup_free_ char *number = strndup(*s, digits);

@@ -13,7 +13,8 @@ enum { LONG_OPTION = 0x100 };
 static int refuse_value(const Option *o, const char *value) {
         _cleanup_free_ char *expected = o->request  ? value_expected((RequestOptionId) (o->request - request_options))
                                         : o->values ? format_words(o->values)
-                                                    : strdup("a number");
+                                        : o->bit == SWITCH_UNUSED ? strdup("a time, such as 30d or 12h")
+                                                                  : strdup("a number");
 
         return expected ? report_usage("--%s=%s: must be %s.", o->name, value, expected) : -ENOMEM;
 }
@@ -26,6 +27,12 @@ static int read_request_option(Args *a, size_t i, const char *value) {
         return r == 0 || r == -ENOMEM ? r : refuse_value(&o, value);
 }
 
+static int parse_switch(Args *a, const Option *o, const char *value) {
+        if (o->values)
+                return parse_word(value, o->values);
+        return o->bit == SWITCH_UNUSED ? parse_timespan(value, &a->unused_usec) : parse_u64(value, &a->lines);
+}
+
 static int read_switch(Args *a, size_t i, const char *value) {
         Option o = option_get(i);
 
@@ -33,7 +40,7 @@ static int read_switch(Args *a, size_t i, const char *value) {
         if (o.bit == SWITCH_ASK_PASSWORD || o.bit == SWITCH_NO_ASK_PASSWORD)
                 a->switches &= ~(unsigned int) (SWITCH_ASK_PASSWORD | SWITCH_NO_ASK_PASSWORD);
         a->switches |= o.bit;
-        if (value && (o.values ? parse_word(value, o.values) : parse_u64(value, &a->lines)) < 0)
+        if (value && parse_switch(a, &o, value) < 0)
                 return refuse_value(&o, value);
         if (o.bit == SWITCH_JSON)
                 a->json_pretty = value ? streq(value, "pretty") : isatty(STDOUT_FILENO);

@@ -15,6 +15,7 @@ typedef struct Args {
         unsigned int switches;
         bool json_pretty;
         unsigned long long lines;
+        uint64_t unused_usec; /* of SWITCH_UNUSED */
 } Args;
 
 /* Reads the command line. Returns 0, EXIT_USAGE after an error message, or -ENOMEM. argv owns the

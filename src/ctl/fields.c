@@ -53,6 +53,7 @@ static const FieldStyle fields[] = {
         { "LabelsComplete", "Labels complete" },
         { "LabelsPartial", "Labels partial" },
         { "LabelsUnknown", "Labels unknown" },
+        { "LastUsedUSec", "Last used", FORM_TIME },
         { "LastVerifiedUSec", "Last verified", FORM_TIME },
         { "Message", "Message", FORM_TEXT },
         { "Mismatches", "Mismatches", FORM_COUNT },

@@ -8,13 +8,14 @@ typedef struct SwitchInfo {
         Switch bit;
         char letter; /* 0: none */
         const char *name, *description;
-        const char *argument, *values; /* NULL: none. A word of values may be omitted, a number not */
+        const char *argument, *values; /* NULL: none. A word of values may be omitted, and AGE */
 } SwitchInfo;
 
 static const SwitchInfo switches[] = {
         { SWITCH_LINES, 'n', "lines", "Number of entries to print (default: 64)", "NUMBER" },
         { SWITCH_ALL, 0, "all", "Adopt the mounts of devices at or beneath a directory" },
         { SWITCH_YES, 'y', "yes", "Adopt them, instead of only listing them" },
+        { SWITCH_UNUSED, 0, "unused", "Forget all volumes that nobody has used for that time (default: 0)", "AGE" },
         { SWITCH_WATCH, 'w', "watch", "Keep showing what changes, until interrupted" },
         { SWITCH_NO_WAIT, 0, "no-wait", "Print the number of the job and exit" },
         { SWITCH_JSON, 0, "json", "Print JSON", "FORM", "short pretty" },
@@ -55,7 +56,7 @@ Option option_get(size_t i) {
                 .name = s->name,
                 .letter = s->letter,
                 .argument = s->argument,
-                .may_omit = s->values,
+                .may_omit = s->values || s->bit == SWITCH_UNUSED,
                 .values = s->values,
                 .description = s->description,
                 .bit = s->bit,

@@ -24,11 +24,12 @@ typedef enum Switch {
         SWITCH_ALL = 1 << 11,
         SWITCH_YES = 1 << 12,
         SWITCH_WATCH = 1 << 13,
+        SWITCH_UNUSED = 1 << 14,
         SWITCHES_COMMON = SWITCH_NO_LEGEND | SWITCH_QUIET | SWITCH_ASK_PASSWORD | SWITCH_NO_ASK_PASSWORD |
                           SWITCH_HELP | SWITCH_VERSION | SWITCH_FULL | SWITCH_NO_PAGER, /* for all verbs */
 } Switch;
 
-enum { SWITCHES = 14, OPTIONS = REQUEST_OPTIONS + SWITCHES };
+enum { SWITCHES = 15, OPTIONS = REQUEST_OPTIONS + SWITCHES };
 
 typedef struct Option {
         const char *name;     /* without "--" */

@@ -1,16 +1,65 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "basic/string-util.h"
+#include "basic/time-util.h"
 #include "ctl/bus.h"
+#include "ctl/bus-objects.h"
 #include "ctl/pager.h"
+#include "ctl/print.h"
+#include "ctl/terminal.h"
 #include "ctl/verbs.h"
+
+int forget_check(const Args *a) {
+        if (args_have(a, SWITCH_UNUSED) == (a->n_operands > 0))
+                return report_usage("'forget' takes VOLUME..., or --unused[=AGE]. See 'selvolctl forget --help'.");
+        return 0;
+}
+
+static int forget_volume(sd_bus *bus, const char *id) {
+        return bus_call_method(bus, id, NULL, MANAGER_PATH, MANAGER_INTERFACE, "ForgetVolume", "sa{sv}", id, 0);
+}
+
+static bool is_unused(const json_t *volume, uint64_t since_usec) {
+        return json_array_size(json_object_get(volume, "Holders")) == 0 && isempty(answer_string(volume, "Job")) &&
+               (uint64_t) json_integer_value(json_object_get(volume, "LastUsedUSec")) <= since_usec;
+}
+
+static int forget_unused(sd_bus *bus, const Args *a) {
+        static const char *const columns[] = { "Id", "Source", "LastUsedUSec", NULL };
+        const uint64_t now = now_realtime_usec(), since = now > a->unused_usec ? now - a->unused_usec : 0;
+        _cleanup_json_ json_t *volumes = NULL, *forgotten = json_array();
+        int code = 0, r;
+        json_t *volume;
+        size_t i;
+
+        if (!forgotten)
+                return -ENOMEM;
+        r = objects_get(bus, VOLUME_INTERFACE, &volumes);
+        if (r != 0)
+                return r;
+        json_array_foreach (volumes, i, volume) {
+                if (!is_unused(volume, since))
+                        continue;
+                r = forget_volume(bus, answer_string(volume, "Id"));
+                if (r < 0)
+                        return r;
+                if (r > 0)
+                        code = r;
+                else if (json_array_append(forgotten, volume) < 0)
+                        return -ENOMEM;
+        }
+        r = args_have(a, SWITCH_QUIET) ? 0 : print_list(a, forgotten, columns, "forgotten volume");
+        return r != 0 ? r : code;
+}
 
 int verb_forget(sd_bus *bus, const Args *a) {
         int code = 0;
 
+        if (args_have(a, SWITCH_UNUSED))
+                return forget_unused(bus, a);
         for (int i = 0; i < a->n_operands; i++) {
                 int r;
 
-                r = bus_call_method(bus, a->operands[i], NULL, MANAGER_PATH, MANAGER_INTERFACE, "ForgetVolume",
-                                    "sa{sv}", a->operands[i], 0);
+                r = forget_volume(bus, a->operands[i]);
                 if (r < 0)
                         return r;
                 if (r > 0)

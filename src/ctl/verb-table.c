@@ -30,8 +30,8 @@ const Verb verbs[] = {
           verb_relabel, "Relabel all files" },
         { GROUP_CHANGE, "ownership", NULL, "VOLUME GID", 2, 2, METHOD_OWNERSHIP, SWITCH_JSON | SWITCH_NO_WAIT,
           verb_ownership, "Change the group of all files", .check = ownership_check },
-        { GROUP_CHANGE, "forget", NULL, "VOLUME...", 1, ANY_NUMBER, 0, SWITCH_JSON, verb_forget,
-          "Delete the records of volumes without holders" },
+        { GROUP_CHANGE, "forget", NULL, "VOLUME...|--unused[=AGE]", 0, ANY_NUMBER, 0, SWITCH_JSON | SWITCH_UNUSED,
+          verb_forget, "Delete the records of volumes without holders", .check = forget_check },
 
         { GROUP_JOBS, "jobs", NULL, "", 0, 0, 0, SWITCH_JSON | SWITCH_WATCH, verb_jobs,
           "List the jobs that wait, run or have ended lately" },

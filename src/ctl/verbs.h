@@ -27,6 +27,7 @@ int watch_jobs(sd_bus *bus, const Args *a);   /* called by verb_jobs() */
 int monitor_jobs(sd_bus *bus, const Args *a); /* called by watch_jobs() */
 int verb_cancel(sd_bus *bus, const Args *a);
 int verb_forget(sd_bus *bus, const Args *a);
+int forget_check(const Args *a);
 int verb_metrics(sd_bus *bus, const Args *a);
 
 /* Return 0, or EXIT_USAGE after an error message about the operands. */

@@ -200,6 +200,7 @@ static void count_volumes(const State *s, const Jobs *jobs) {
                 tainted += v->mark.tainted;
                 partial += is_left_partial(jobs, v);
         }
+        metrics_set(s->metrics, METRIC_VOLUMES_LIMIT, VOLUMES_MAX);
         metrics_set(s->metrics, METRIC_HOLDERS, (double) holders);
         metrics_set(s->metrics, METRIC_TAINTED_VOLUMES, (double) tainted);
         metrics_set(s->metrics, METRIC_PARTIAL_LABELS, (double) partial);

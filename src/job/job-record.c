@@ -4,6 +4,7 @@
 #include "basic/time-util.h"
 #include "job/job-log.h"
 #include "job/job-record.h"
+#include "job/forget.h"
 #include "model/limits.h"
 #include "plan/plan-files.h"
 #include "plan/plan-group.h"
@@ -24,18 +25,12 @@ Holder *job_find_at_target(const Job *job, Volume **ret) {
 }
 
 int job_check_limits(Job *job) {
-        const Volumes *all = &job->jobs->state->volumes;
         const Volume *v = job_volume(job);
 
         if (v && !job_find_holder(job) && volume_count_holders(v) >= HOLDERS_MAX)
                 return failure_set(&job->failure, FAILURE_LIMIT_REACHED,
                                    "Volume %s has %i holders, and can't have more: unmount one.", v->id, HOLDERS_MAX);
-        if (!v && volumes_count(all) >= VOLUMES_MAX)
-                return failure_set(
-                        &job->failure, FAILURE_LIMIT_REACHED,
-                        "There are %i volumes, and can't be more: forget unused ones with 'selvolctl forget'.",
-                        VOLUMES_MAX);
-        return 0;
+        return v ? 0 : forget_check_room(job->jobs, &job->caller, &job->failure);
 }
 
 int job_check_target(Job *job) {
@@ -97,6 +92,7 @@ static int fill_volume(const Job *job, Volume *v) {
         if (r < 0)
                 return r;
         v->access_mode = q->access_mode;
+        v->ephemeral = q->ephemeral;
         if (!v->holders || !v->holders->next || p->strategy >= v->strategy) {
                 r = free_and_strdup(&v->context, strempty(p->context));
                 if (r < 0)
@@ -114,32 +110,42 @@ static int fill_volume(const Job *job, Volume *v) {
         return strv_copy(q->mount_options, &v->mount_options);
 }
 
-static Volume *add_volume(Job *job) {
+static int add_volume(Job *job, Volume **ret) {
         State *s = job->jobs->state;
         _cleanup_(volume_freep) Volume *v = volume_new(job->request.volume);
+        int r;
 
-        if (!v || fill_volume(job, v) < 0)
-                return NULL;
-        if (volumes_add(&s->volumes, v) < 0)
-                return NULL;
+        if (!v)
+                return -ENOMEM;
+        v->introducer = job->caller.uid;
+        r = fill_volume(job, v);
+        if (r < 0)
+                return r;
+        r = forget_make_room(job->jobs, &job->caller, v->id, &job->failure);
+        if (r != 0)
+                return r;
+        r = volumes_add(&s->volumes, v);
+        if (r < 0)
+                return r;
         job->volume_is_new = true;
         event_emit(s, volume_added, v);
-        return TAKE_PTR(v);
+        *ret = TAKE_PTR(v);
+        return 0;
 }
 
 int job_add_intent(Job *job, bool adopted) {
         _cleanup_(holder_freep) Holder *h = holder_new(job, adopted);
         Holder *old;
-        Volume *v;
+        Volume *v = job_volume(job);
         int r;
 
         if (!h)
                 return -ENOMEM;
-        v = job_volume(job);
-        if (!v)
-                v = add_volume(job);
-        if (!v)
-                return -ENOMEM;
+        if (!v) {
+                r = add_volume(job, &v);
+                if (r != 0)
+                        return r;
+        }
         old = volume_find_holder(v, h->target);
         /* The mount stays, whatever the result of a second adopt is. */
         if (adopted && old && old->state == HOLDER_MOUNTED) {
@@ -268,6 +274,7 @@ void job_record_mark(Job *job, Mark *mark) {
                        job_operation_result(job)->files.relabel == RELABEL_WALK && job->progress.started_usec > 0;
         if (v->mark.tainted != tainted && news)
                 job_log_taint(v);
+        v->last_used_usec = now_realtime_usec();
         commit_volume(job->jobs->state, v);
 }
 

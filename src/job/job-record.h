@@ -19,7 +19,7 @@ Holder *job_find_at_target(const Job *job, Volume **ret);
 
 /* Adds the volume, if it is new, and a holder in state "mounting", as planned; both are in memory only. The
  * record of a known volume does not change before the outcome. A job that makes a second plan calls this
- * again. Returns 0 or -ENOMEM. */
+ * again. Returns 0, -ENOMEM or LIMIT_REACHED. */
 int job_add_intent(Job *job, bool adopted) _warn_unused_;
 /* Records the intent: the holder, the identity of its mount, and the groups that the mount swaps. Returns 0,
  * -EBADMSG or -ENOMEM. */

@@ -16,6 +16,16 @@ const Volume *job_find_sharer(const Job *job) {
         return h ? volumes_find_sharer(all, v, h) : NULL;
 }
 
+const Job *job_find_on_volume(const Jobs *jobs, const char *volume) {
+        const Job *job;
+
+        DL_FOREACH (jobs->list, job)
+                if (operation_type(job->operation)->changes && !job_has_ended(job) &&
+                    streq(job->request.volume, volume))
+                        return job;
+        return NULL;
+}
+
 void caller_done(Caller *c) {
         free(c->text);
         free(c->name);

@@ -159,6 +159,9 @@ static inline Volume *job_volume(const Job *job) {
 /* Another volume whose holders have the job's superblock mounted. NULL: none. */
 const Volume *job_find_sharer(const Job *job);
 
+/* A job that may change the volume and has not ended. NULL: none. */
+const Job *job_find_on_volume(const Jobs *jobs, const char *volume);
+
 /* A verification of a path has the path in place of the volume. */
 static inline bool job_is_of_path(const Job *job) {
         return job->operation == OPERATION_VERIFY && streq_ptr(job->request.volume, job->request.target);

@@ -23,7 +23,11 @@ static int on_advance(sd_event_source *source, void *userdata) {
 }
 
 static void on_mount_gone(void *userdata, const char *target) {
-        queue_mount_gone(userdata, target);
+        Jobs *jobs = userdata;
+
+        queue_mount_gone(jobs, target);
+        if (jobs->state->ephemeral_unused)
+                queue_advance(jobs);
 }
 
 static int on_orphans(void *userdata, const OrphanInfo *list, size_t n) {
@@ -52,6 +56,9 @@ int jobs_new(State *state, Jobs **ret) {
         state->mount_gone = on_mount_gone;
         state->take_orphans = on_orphans;
         state->userdata = jobs;
+        /* An earlier selvold may have ended before it dropped an ephemeral record. */
+        state->ephemeral_unused = true;
+        queue_advance(jobs);
         *ret = TAKE_PTR(jobs);
         return 0;
 }
@@ -97,16 +104,6 @@ Job *job_find_running(const Jobs *jobs, const char *volume) {
 
         DL_FOREACH (jobs->list, job)
                 if (job->shown && !job_has_ended(job) && streq(job->request.volume, volume))
-                        return job;
-        return NULL;
-}
-
-const Job *job_find_on_volume(const Jobs *jobs, const char *volume) {
-        const Job *job;
-
-        DL_FOREACH (jobs->list, job)
-                if (operation_type(job->operation)->changes && !job_has_ended(job) &&
-                    streq(job->request.volume, volume))
                         return job;
         return NULL;
 }

@@ -27,5 +27,3 @@ int job_follow(Job *job, const Caller *caller, bool cancels, JobReply reply, voi
 Job *job_find(const Jobs *jobs, uint64_t id);
 /* The job of the volume that is on the bus and has not ended. NULL: none. */
 Job *job_find_running(const Jobs *jobs, const char *volume);
-/* A job that may change the volume and has not ended. NULL: none. */
-const Job *job_find_on_volume(const Jobs *jobs, const char *volume);

@@ -6,6 +6,7 @@
 #include "job/end.h"
 #include "job/job-log.h"
 #include "job/job-record.h"
+#include "job/forget.h"
 #include "job/job-queue.h"
 #include "job/run.h"
 #include "state/commit.h"
@@ -123,6 +124,7 @@ void jobs_advance(Jobs *jobs) {
 
         (void) sd_event_source_set_enabled(jobs->advance, SD_EVENT_OFF);
         jobs_expire(jobs);
+        forget_ephemeral(jobs);
         places_count(&places, jobs);
         DL_FOREACH_SAFE (jobs->list, job, next) {
                 if (job->state != JOB_QUEUED || !places_have_room(&places, job))

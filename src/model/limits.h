@@ -19,8 +19,10 @@ enum {
 
 /* Records. */
 enum {
-        VOLUMES_MAX = 4096, /* volumes: a node has some hundred */
-        HOLDERS_MAX = 256,  /* holders of one volume: kubelet has at most some 250 pods */
+        VOLUMES_MAX = 4096,      /* volumes: a node has some hundred in use */
+        VOLUMES_RESERVED = 256,  /* part of VOLUMES_MAX, for root */
+        VOLUMES_OF_CALLER = 512, /* volumes: a caller with more makes room among its own ones first */
+        HOLDERS_MAX = 256,       /* holders of one volume: kubelet has at most some 250 pods */
 };
 
 /* Running jobs: each has a child of the worker, which accepts SERVER_CONNECTIONS_MAX connections. */

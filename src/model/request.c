@@ -346,5 +346,5 @@ bool request_equal(const Request *a, const Request *b) {
         return strv_equal(a->mount_options, b->mount_options) && a->access_mode == b->access_mode &&
                a->policy == b->policy && a->selinux_mount_supported == b->selinux_mount_supported &&
                a->read_only == b->read_only && a->fs_group == b->fs_group && a->relabel_by == b->relabel_by &&
-               a->walk.force == b->walk.force;
+               a->walk.force == b->walk.force && a->ephemeral == b->ephemeral;
 }

@@ -59,6 +59,7 @@ typedef struct Request {
         int fs_group_policy;        /* FSGroupPolicy, or -1 */
         int fs_group_change_policy; /* FSGroupChangePolicy, or -1 */
         bool user_namespace;        /* the runtime will idmap the mount */
+        bool ephemeral;             /* the record goes with the last holder */
         RelabelBy relabel_by;
         WalkOptions walk;
         uint64_t timeout_usec; /* includes the time in the queue; 0: JobTimeoutSec= */

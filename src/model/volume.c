@@ -248,7 +248,7 @@ char *request_spec(const Request *q) {
         if (!options || !group)
                 return NULL;
         /* Only driver and holder can have blanks, so they come last. A driver has no comma. */
-        return strdup_printf("%s %s %s %s %s %s:%s:%s:%s %i %i %s %s%s%s%s|%s,%s", q->source ? q->source : "-",
+        return strdup_printf("%s %s %s %s %s %s:%s:%s:%s %i %i %s %s%s%s%s%s|%s,%s", q->source ? q->source : "-",
                              q->fs_type ? q->fs_type : "-", q->read_only ? "ro" : "rw", options,
                              q->context ? q->context : "-", strempty(q->user), strempty(q->role), strempty(q->type),
                              strempty(q->level), q->policy, q->selinux_mount_supported, q->volume_type,
@@ -256,5 +256,6 @@ char *request_spec(const Request *q) {
                              q->relabel_by == RELABEL_BY_SERVICE ? " service"
                              : q->relabel_by == RELABEL_BY_NONE  ? " none"
                                                                  : "",
-                             q->walk.force ? " force" : "", group, strempty(q->driver), q->holder);
+                             q->walk.force ? " force" : "", q->ephemeral ? " ephemeral" : "", group,
+                             strempty(q->driver), q->holder);
 }

@@ -97,6 +97,9 @@ typedef struct Volume {
         bool mounted_elsewhere;
         Mark mark;                   /* a copy from the worker's last message (mark.h) */
         uint64_t last_verified_usec; /* 0: never */
+        uint64_t last_used_usec;     /* when it had a holder, or a walk, the last time */
+        uid_t introducer;            /* the user who mounted or adopted it first */
+        bool ephemeral;              /* the record goes with the last holder */
         uint64_t inodes_used;        /* at the last mount; 0: unknown */
         Holder *holders;
         /* The last holder, of which nobody was told that it is gone, as another volume still holds the

@@ -168,6 +168,7 @@ void commit_volume(State *s, Volume *v) {
 }
 
 void commit_holder(State *s, Volume *v, const Holder *h) {
+        v->last_used_usec = now_realtime_usec();
         store_put_volume(s->store, v);
         store_put_holder(s->store, v, h);
         event_emit(s, volume_changed, v);
@@ -180,6 +181,8 @@ Holder *commit_release(State *s, Volume *v, Holder *h) {
          * fingerprint. */
         if (!v->holders && streq(v->fingerprint.text, FINGERPRINT_MOUNTED))
                 v->fingerprint = (Fingerprint){ 0 };
+        v->last_used_usec = now_realtime_usec();
+        s->ephemeral_unused = s->ephemeral_unused || (v->ephemeral && !v->holders);
         commit_volume(s, v);
         return h;
 }

@@ -40,6 +40,7 @@ static const double fast_buckets[] = { .0005, .001, .0025, .005, .01, .025, .05,
 
 DEFINE_WORDS(authorization, "root", "allowed", "denied", "challenge", "unavailable", "changed", "too-many");
 DEFINE_WORDS(connection, "job", "watch");
+DEFINE_WORDS(forgotten, "room", "ephemeral");
 DEFINE_WORDS(entry, "changed", "unchanged", "failed", "skipped");
 DEFINE_WORDS(job_age, "waiting", "running", "walking", "acting", "settling");
 DEFINE_WORDS(ownership, "walked", "failed", "mapped", "skipped", "option", "none");
@@ -129,6 +130,9 @@ static const MetricType metric_types[METRICS] = {
               "1 while an earlier configuration is in force because the last reload was refused."),
         GAUGE(METRIC_TOTAL_VOLUMES, "selvol_volume_manager_total_volumes", "Volumes recorded.", { "plugin_name" },
               { "state", &volume_state_words }),
+        GAUGE(METRIC_VOLUMES_LIMIT, "selvol_volumes_limit", "Volumes that can be recorded."),
+        COUNTER(METRIC_VOLUMES_FORGOTTEN, "selvol_volumes_forgotten_total",
+                "Volumes without holders that selvold forgot by itself.", { "reason", &forgotten_words }),
         GAUGE(METRIC_LABEL_STATES, "selvol_volumes_label_state", "Volumes by what is known of their labels on disk.",
               { "state", &files_state_words }),
         GAUGE(METRIC_OWNERSHIP_STATES, "selvol_volumes_ownership_state",

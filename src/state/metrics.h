@@ -37,6 +37,8 @@ typedef enum MetricId {
         METRIC_TEXTFILE_TIME,    /* gauge */
         METRIC_CONFIG_REJECTED,  /* gauge */
         METRIC_TOTAL_VOLUMES,    /* plugin_name, state: gauge */
+        METRIC_VOLUMES_LIMIT,    /* gauge */
+        METRIC_VOLUMES_FORGOTTEN,  /* reason */
         METRIC_LABEL_STATES,     /* state: gauge */
         METRIC_OWNERSHIP_STATES, /* state: gauge */
         METRIC_PARTIAL_LABELS,   /* gauge */

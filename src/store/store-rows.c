@@ -8,8 +8,10 @@
 #include "model/limits.h"
 #include "store/store-rows.h"
 
-/* A column that is a plain member of a struct. */
-typedef enum ColumnType { TEXT, TEXT_OR_NULL, FLAG, U64, GID } ColumnType;
+/* A column that is a plain member of a struct. ID: a user or a group. */
+typedef enum ColumnType { TEXT, TEXT_OR_NULL, FLAG, U64, ID } ColumnType;
+
+static_assert(sizeof(uid_t) == sizeof(gid_t), "one type of column is for users and groups");
 
 typedef struct ColumnMember {
         int column;
@@ -30,6 +32,9 @@ static const ColumnMember volume_members[] = {
         { VOLUME_INODES_USED, U64, offsetof(Volume, inodes_used) },
         { VOLUME_MOUNTED_THIS_BOOT, FLAG, offsetof(Volume, mounted_this_boot) },
         { VOLUME_MOUNTED_ELSEWHERE, FLAG, offsetof(Volume, mounted_elsewhere) },
+        { VOLUME_LAST_USED, U64, offsetof(Volume, last_used_usec) },
+        { VOLUME_INTRODUCER, ID, offsetof(Volume, introducer) },
+        { VOLUME_EPHEMERAL, FLAG, offsetof(Volume, ephemeral) },
 };
 
 static const ColumnMember holder_members[] = {
@@ -41,8 +46,8 @@ static const ColumnMember holder_members[] = {
         { HOLDER_MOUNT_ID, U64, offsetof(Holder, mount_id) },
         { HOLDER_SPEC, TEXT, offsetof(Holder, spec) },
         { HOLDER_RELABELED_HERE, FLAG, offsetof(Holder, relabeled_here) },
-        { HOLDER_FS_GROUP, GID, offsetof(Holder, fs_group) },
-        { HOLDER_DISK_GID, GID, offsetof(Holder, disk_gid) },
+        { HOLDER_FS_GROUP, ID, offsetof(Holder, fs_group) },
+        { HOLDER_DISK_GID, ID, offsetof(Holder, disk_gid) },
         { HOLDER_CONTEXT, TEXT, offsetof(Holder, context) },
         { HOLDER_DEVICE, TEXT, offsetof(Holder, device) },
         { HOLDER_SUPERBLOCK, TEXT, offsetof(Holder, superblock) },
@@ -65,7 +70,7 @@ static void set_members(Change *c, const ColumnMember *members, size_t n, const 
                 case U64:
                         change_set_number(c, m->column, *(const uint64_t *) member);
                         break;
-                case GID:
+                case ID:
                         change_set_number(c, m->column, *(const gid_t *) member);
                         break;
                 }
@@ -182,7 +187,7 @@ static int flag_column(sqlite3_stmt *st, int column, bool *ret) {
         return 0;
 }
 
-static int gid_column(sqlite3_stmt *st, int column, gid_t max, gid_t *ret) {
+static int id_column(sqlite3_stmt *st, int column, gid_t max, gid_t *ret) {
         uint64_t n;
         int r;
 
@@ -213,8 +218,8 @@ static int read_members(sqlite3_stmt *st, const ColumnMember *members, size_t n,
                 case U64:
                         *(uint64_t *) member = (uint64_t) sqlite3_column_int64(st, m->column);
                         break;
-                case GID:
-                        r = gid_column(st, m->column, GID_NONE, member);
+                case ID:
+                        r = id_column(st, m->column, GID_NONE, member);
                         break;
                 }
                 if (r < 0)
@@ -285,7 +290,7 @@ static int read_volume_mark(sqlite3_stmt *st, Mark *m) {
         r = check_context_text(m->context);
         if (r < 0)
                 return r;
-        r = gid_column(st, VOLUME_GID, GID_NONE - 1, &m->gid);
+        r = id_column(st, VOLUME_GID, GID_NONE - 1, &m->gid);
         if (r < 0)
                 return r;
         return mark_is_consistent(m) ? 0 : -EUCLEAN;

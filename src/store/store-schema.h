@@ -39,7 +39,10 @@
         X(VOLUME_MOUNT_TYPE, "mount_type", "TEXT NOT NULL")                  \
         X(VOLUME_IDENTITY, "identity", "TEXT NOT NULL")                      \
         X(VOLUME_LINK, "link", "TEXT NOT NULL")                              \
-        X(VOLUME_MOUNTED_ELSEWHERE, "mounted_elsewhere", "INTEGER NOT NULL")
+        X(VOLUME_MOUNTED_ELSEWHERE, "mounted_elsewhere", "INTEGER NOT NULL") \
+        X(VOLUME_LAST_USED, "last_used_usec", "INTEGER NOT NULL")            \
+        X(VOLUME_INTRODUCER, "introducer", "INTEGER NOT NULL")               \
+        X(VOLUME_EPHEMERAL, "ephemeral", "INTEGER NOT NULL")
 
 #define HOLDER_COLUMNS(X)                                              \
         X(HOLDER_NAME, "name", "TEXT NOT NULL")                        \

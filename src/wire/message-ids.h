@@ -44,6 +44,8 @@
 #define MESSAGE_CONFIG_INVALID "6bf03bf3ad9e4a35b78b2ba3f5317ef7"
 /* The record of a volume was dropped. */
 #define MESSAGE_FORGOTTEN "3fbd8f7ad3ee415bbec686ec0757ce3c"
+/* selvold forgot a volume by itself: to make room, or as it was ephemeral. */
+#define MESSAGE_FORGOTTEN_UNUSED "df7468b3719946e4a417ae73ba482767"
 /* The files of a volume have been relabeled. */
 #define MESSAGE_RELABELED "27caea025bc04dc0bc584799ad94ada0"
 /* The files of a volume already have the right labels, as far as selvol can tell. */

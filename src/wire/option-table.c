@@ -40,6 +40,8 @@ const RequestOption request_options[REQUEST_OPTIONS] = {
                                             "Which files are checked for the group", "Always OnRootMismatch" },
         [OPTION_USER_NAMESPACE] = { "UserNamespace", "b", HOLD, "user-namespace", NULL,
                                     "The container has a user namespace (its runtime idmaps the mount)" },
+        [OPTION_EPHEMERAL] = { "Ephemeral", "b", MOUNT, "ephemeral", NULL,
+                               "Forget the volume when nobody has it mounted any more" },
         [OPTION_DEPTH] = { "Depth", "s", METHOD_VERIFY, "depth", "DEPTH", "What to verify", "root full" },
         [OPTION_FORCE] = { "Force", "b", CHANGE, "force", NULL,
                            "Walk over all files even if they are known to be right" },

@@ -30,11 +30,11 @@
         "'OwnershipState': <'partial'>, 'DiskGroup': <uint32 0>, "                                      \
         "'LastVerifiedUSec': <uint64 1767225600000000>, 'Job': <objectpath '" JOB7 "'>}"
 
-#define FREE_VOLUME                                                                                            \
-        "{'Id': <'pvc-0'>, 'Source': <'/dev/vdc'>, 'FSType': <'xfs'>, 'Driver': <''>, 'VolumeType': <'csi'>, " \
-        "'AccessMode': <''>, 'Strategy': <'relabel'>, 'Context': <''>, 'LabelState': <'complete'>, "           \
-        "'Tainted': <false>, 'MountOptions': <@as []>, 'Holders': <@aa{sv} []>, 'OwnershipState': "            \
-        "<'unknown'>, 'DiskGroup': <uint32 4294967295>, 'LastVerifiedUSec': <uint64 0>, 'Job': <objectpath "   \
+#define FREE_VOLUME                                                                                                                                     \
+        "{'Id': <'pvc-0'>, 'Source': <'/dev/vdc'>, 'FSType': <'xfs'>, 'Driver': <''>, 'VolumeType': <'csi'>, "                                          \
+        "'AccessMode': <''>, 'Strategy': <'relabel'>, 'Context': <''>, 'LabelState': <'complete'>, "                                                    \
+        "'Tainted': <false>, 'MountOptions': <@as []>, 'Holders': <@aa{sv} []>, 'OwnershipState': "                                                     \
+        "<'unknown'>, 'DiskGroup': <uint32 4294967295>, 'LastVerifiedUSec': <uint64 0>, 'LastUsedUSec': <uint64 1767225600000000>, 'Job': <objectpath " \
         "'/'>}"
 
 #define CONTEXT_MOUNT "'SELinuxRelabelPolicy': <'OnVolumeMount'>, 'SELinuxMountSupported': <true>"
@@ -72,7 +72,7 @@ static const Case cases[] = {
                 GET_UNRECORDED("[]")),
           .json = "[{\"AccessMode\":null,\"Context\":null,\"DiskGroup\":null,\"Driver\":null,\"FSType\":\"xfs\","
                   "\"Holders\":[],\"Id\":\"pvc-0\",\"Job\":null,\"LabelState\":\"complete\","
-                  "\"LastVerifiedUSec\":null,\"MountOptions\":[],\"OwnershipState\":\"unknown\","
+                  "\"LastUsedUSec\":1767225600000000,\"LastVerifiedUSec\":null,\"MountOptions\":[],\"OwnershipState\":\"unknown\","
                   "\"Source\":\"/dev/vdc\",\"Strategy\":\"relabel\",\"Tainted\":false,\"VolumeType\":\"csi\"},"
                   "{\"AccessMode\":\"ReadWriteOncePod\",\"Context\":\"" CONTEXT
                   "\",\"DiskGroup\":0,\"Driver\":\"ebs.csi.aws.com\",\"FSType\":\"ext4\","
@@ -108,7 +108,7 @@ static const Case cases[] = {
         { "show/free", "show pvc-1", CALLS(GET_PVC1, GET_PROPERTIES(FREE_VOLUME)),
           .out = "             ID: pvc-0\n         Source: /dev/vdc\n        FS type: xfs\n    Volume type: csi\n"
                  "       Strategy: relabel\n    Label state: complete\nUnlabeled files: no\n        Holders: 0\n"
-                 "Ownership state: unknown\n" },
+                 "Ownership state: unknown\n      Last used: 2026-01-01 00:00:00 UTC\n" },
         { "show/target", "show /var/lib/kubelet/a --no-legend",
           CALLS(CALL("GetVolumeByTarget", "('/var/lib/kubelet/a',)", "(objectpath '" PVC1 "',)"),
                 GET_PROPERTIES("{'Id': <'pvc-1'>, 'Holders': <[{'Target': <'/a'>}, {'Holder': <'h'>}]>}")),
@@ -397,6 +397,16 @@ static const Case cases[] = {
           CALLS(FAIL("ForgetVolume", "('pvc-1', " NO_OPTIONS ")", "org.selvol1.Error.Busy", "Held."),
                 CALL("ForgetVolume", "('pvc-2', " NO_OPTIONS ")", "()")),
           .code = 3, .err = "selvolctl: pvc-1: Held.\n" },
+        /* A volume with a holder stays, and one that was used in the last time. */
+        { "forget/unused", "forget --unused",
+          CALLS(GET_OBJECTS("({objectpath '" PVC1 "': {'org.selvol1.Volume': " VOLUME_PROPERTIES
+                            "}, '/org/selvol1/volume/pvc_2d0': {'org.selvol1.Volume': " FREE_VOLUME "}},)"),
+                CALL("ForgetVolume", "('pvc-0', " NO_OPTIONS ")", "()")),
+          .out = "ID    SOURCE   LAST-USED\n"
+                 "pvc-0 /dev/vdc 2026-01-01 00:00:00 UTC\n\n1 forgotten volume listed.\n" },
+        { "forget/unused-age", "forget --unused=20000d -q",
+          CALLS(GET_OBJECTS("({objectpath '/org/selvol1/volume/pvc_2d0': {'org.selvol1.Volume': " FREE_VOLUME
+                            "}},)")) },
         { "metrics", "metrics", CALLS(CALL("GetMetrics", "()", "('# HELP x y\\nx 1\\n',)")),
           .out = "# HELP x y\nx 1\n" },
 };

@@ -184,22 +184,113 @@ TEST_FIXTURE(test_intent, "/state/intent") {
         store_close(store);
 }
 
-/* With as many volumes as there may be, selvold refuses one more until it has forgotten one. */
-TEST_FIXTURE(test_volumes_limit, "/state/volumes-limit") {
-        g_autoptr(GString) sql = g_string_new("BEGIN; CREATE TEMP TABLE another AS SELECT * FROM volume;");
+typedef struct Room {
+        const char *name;
+        const char *sql;       /* changes the records, of which those used longest ago are v-1 and v-2 */
+        const char *forgotten; /* NULL: none, and the mount is refused */
+        gboolean other;        /* the caller is not root, and has introduced what uid 0 has */
+} Room;
 
+#define USED   "UPDATE volume SET mounted_elsewhere=1, ownership_state='complete';"
+#define SHARE  "UPDATE volume SET introducer=0 WHERE CAST(substr(id,3) AS INTEGER) > 3000;"
+#define PARTLY "UPDATE volume SET ownership_state='partial'"
+
+static const Room rooms[] = {
+        { "oldest", "", "v-1" },
+        { "other/oldest", "", "v-1", TRUE },
+        { "last-used", "UPDATE volume SET last_used_usec=9999 WHERE id='v-1'", "v-2" },
+        { "partial-last", PARTLY " WHERE id='v-1'", "v-2" },
+        { "elsewhere-stays",
+          "UPDATE volume SET mounted_elsewhere=1, label_state='complete', label_context='a:b:c:s0' "
+          "WHERE id='v-1'",
+          "v-2" },
+        /* With a context mount there is no mark that could be wrong. */
+        { "elsewhere-goes", "UPDATE volume SET mounted_elsewhere=1 WHERE id='v-1'", "v-1" },
+        { "own-first", SHARE, "v-3001" },
+        { "other/own-first", SHARE, "v-3001", TRUE },
+        { "own-partial", PARTLY ";UPDATE volume SET introducer=0 WHERE id='v-7'", "v-7" },
+        { "all-partial", PARTLY, "v-1" },
+        { "other/all-partial", PARTLY, "v-1", TRUE },
+        { "own-used", SHARE USED "UPDATE volume SET mounted_elsewhere=0 WHERE id='v-9'", "v-9" },
+        { "all-used", USED, NULL },
+        { "other/all-used", USED, NULL, TRUE },
+        /* A caller over its share takes no place of others, but its own partial ones. */
+        { "other/share-used",
+          SHARE "UPDATE volume SET mounted_elsewhere=1, ownership_state='complete' WHERE introducer=0", NULL, TRUE },
+        { "other/share-partial", SHARE PARTLY " WHERE introducer=0", "v-3001", TRUE },
+};
+
+static guint count_records(Fixture *f, const char *where) {
+        g_autofree char *path = file_path(f, "state/state.db"),
+                        *sql = g_strdup_printf("SELECT count(*) FROM volume WHERE %s", where);
+        sqlite3_stmt *st = NULL;
+        sqlite3 *db;
+        guint n;
+
+        g_assert_cmpint(sqlite3_open(path, &db), ==, SQLITE_OK);
+        g_assert_cmpint(sqlite3_prepare_v2(db, sql, -1, &st, NULL), ==, SQLITE_OK);
+        g_assert_cmpint(sqlite3_step(st), ==, SQLITE_ROW);
+        n = (guint) sqlite3_column_int(st, 0);
+        (void) sqlite3_finalize(st);
+        (void) sqlite3_close(db);
+        return n;
+}
+
+/* Makes count records out of the one of volume v, with their numbers as times of their last use. */
+static void fill_records(Fixture *f, guint count, const char *sql) {
+        g_autofree char *text = g_strdup_printf(
+                "CREATE TEMP TABLE one AS SELECT * FROM volume;"
+                "UPDATE one SET last_used_usec=0, introducer=1000;"
+                "DELETE FROM volume;"
+                "CREATE TEMP TABLE many AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<%u)"
+                " SELECT n.i AS number, one.* FROM n, one;"
+                "UPDATE many SET id='v-'||number, last_used_usec=number;"
+                "ALTER TABLE many DROP COLUMN number;"
+                "INSERT INTO volume SELECT * FROM many;"
+                "%s",
+                count, sql);
+
+        execute(f, text);
+}
+
+/* A new volume takes the place of a record, of which nobody else has one more. */
+static void test_room(Fixture *f, gconstpointer data) {
+        const Room *row = data;
+        const guint count = row->other ? VOLUMES_MAX - VOLUMES_RESERVED : VOLUMES_MAX;
+        g_autofree char *forgotten = g_strdup_printf("id='%s'", row->forgotten);
+        GAsyncResult *call;
+
+        fixture_start(f, CALLER_ROOT, row->other);
         mount_volume(f, "v", "/dev/vdb", T1, POD_A);
         unmount_from(f, "v", T1);
         daemon_stop(f, SIGTERM);
-        for (unsigned i = 1; i < VOLUMES_MAX; i++)
-                g_string_append_printf(sql, "UPDATE another SET id='v-%u'; INSERT INTO volume SELECT * FROM another;",
-                                       i);
-        g_string_append(sql, "COMMIT;");
-        execute(f, sql->str);
+        fill_records(f, count, row->sql);
+        f->caller = row->other ? CALLER_OTHER : CALLER_ROOT;
         daemon_start(f);
-        expect_error(f, start_mount(f, "w", "/dev/vdc", T2, "{}"), "LimitReached", "selvolctl forget");
-        g_variant_unref(expect_reply(f, call_start(f, "ForgetVolume", g_variant_new("(sa{sv})", "v-1", NULL))));
-        mount_volume(f, "w", "/dev/vdc", T2, "{}");
+        call = start_mount(f, "w", "/dev/vdc", T2, "{}");
+        if (row->other)
+                polkit_answer(polkit_pop(f), TRUE, FALSE);
+        if (row->forgotten)
+                g_variant_unref(expect_reply(f, call));
+        else
+                expect_error(f, call, "LimitReached", "unmount one.");
+        daemon_stop(f, SIGTERM);
+        g_assert_cmpuint(count_records(f, "id='w'"), ==, row->forgotten != NULL);
+        g_assert_cmpuint(count_records(f, forgotten), ==, 0);
+        g_assert_cmpuint(count_records(f, "TRUE"), ==, count);
+}
+
+/* Ten thousand volumes one after the other are all mounted, beside one that stays. */
+static void test_many(Fixture *f, gconstpointer data) {
+        mount_volume(f, "held", "/dev/vdb", T1, POD_A);
+        for (guint i = 0; i < 10000; i++) {
+                g_autofree char *id = g_strdup_printf("v-%u", i);
+
+                mount_volume(f, id, "/dev/vdc", T2, "{}");
+                unmount_volume(f, id, T2);
+        }
+        g_assert_cmpuint(count_holders(f, "held"), ==, 1);
+        assert_metric(f, "selvol_volumes_forgotten_total{reason=\"room\"} 5905\n");
 }
 
 void add_tests(void) {
@@ -208,6 +299,13 @@ void add_tests(void) {
         g_test_add("/state/read-only", Fixture, &read_only, set_up_small, test_at_start, tear_down_small);
         g_test_add("/state/row/holder", Fixture, "UPDATE holder SET reason='from-the-future' WHERE volume='w'",
                    fixture_set_up, test_row, fixture_tear_down);
+        if (g_test_slow())
+                g_test_add("/state/many", Fixture, NULL, fixture_set_up, test_many, fixture_tear_down);
+        for (gsize i = 0; i < G_N_ELEMENTS(rooms); i++) {
+                g_autofree char *path = g_strconcat("/state/room/", rooms[i].name, NULL);
+
+                g_test_add(path, Fixture, &rooms[i], NULL, test_room, fixture_tear_down);
+        }
         g_test_add("/state/row/volume", Fixture, "UPDATE volume SET strategy='from-the-future' WHERE id='w'",
                    fixture_set_up, test_row, fixture_tear_down);
 }

@@ -55,6 +55,9 @@ Volume *sample(const char *id, const char *target) {
                           .ownership_state = FILES_PARTIAL,
                           .gid = (gid_t) -2 };
         v->last_verified_usec = 1700000000000000;
+        v->last_used_usec = 1700000000000001;
+        v->introducer = (uid_t) -2;
+        v->ephemeral = true;
         *h = (Holder){ .name = strdup("pod a"),
                        .target = strdup(target),
                        .context = strdup("system_u:object_r:container_file_t:s0:c1,c2"),

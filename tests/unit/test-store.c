@@ -36,6 +36,9 @@ static void assert_sample(Fixture *f, const char *driver) {
         g_assert_cmpint(v->mark.ownership_state, ==, FILES_PARTIAL);
         g_assert_cmpuint(v->mark.gid, ==, (gid_t) -2);
         g_assert_cmpuint(v->last_verified_usec, ==, 1700000000000000);
+        g_assert_cmpuint(v->last_used_usec, ==, 1700000000000001);
+        g_assert_cmpuint(v->introducer, ==, (uid_t) -2);
+        g_assert_true(v->ephemeral);
         h = volume_find_holder(v, "/var/lib/kubelet/a");
         g_assert_nonnull(h);
         g_assert_cmpstr(h->name, ==, "pod a");
@@ -372,7 +375,8 @@ void add_tests(void) {
                 { "volume-id",
                   "INSERT INTO volume SELECT '',source,fs_type,driver,volume_type,access_mode,strategy,"
                   "context,label_state,tainted,last_verified_usec,inodes_used,label_context,ownership_state,gid,"
-                  "mount_options,mounted_here,mounted_this_boot,fingerprint,mount_type,identity,link,mounted_elsewhere FROM volume",
+                  "mount_options,mounted_here,mounted_this_boot,fingerprint,mount_type,identity,link,mounted_elsewhere,"
+                  "last_used_usec,introducer,ephemeral FROM volume",
                   "@ " },
                 { "strategy", "UPDATE volume SET strategy='trust-me'", A_VOLUME },
                 { "label-state", "UPDATE volume SET label_state='Complete'", A_VOLUME },
@@ -394,6 +398,8 @@ void add_tests(void) {
                 { "mounted-here", "UPDATE volume SET mounted_here=2", A_VOLUME },
                 { "fingerprint", "UPDATE volume SET fingerprint='xfs:A'", A_VOLUME },
                 { "identity", "UPDATE volume SET identity='ext4:a b'", A_VOLUME },
+                { "introducer", "UPDATE volume SET introducer=4294967296", A_VOLUME },
+                { "ephemeral", "UPDATE volume SET ephemeral=2", A_VOLUME },
                 { "mounted-this-boot", "UPDATE volume SET mounted_this_boot=2", A_VOLUME },
                 { "relabeled-here", "UPDATE holder SET relabeled_here=256", A_HOLDER },
                 { "fs-group-alone", "UPDATE holder SET disk_gid=4294967295", A_HOLDER },

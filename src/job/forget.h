@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "job/job.h"
+
+/* The end of records. A node sees new volumes for ever, and selvold keeps VOLUMES_MAX records: a new volume
+ * takes the place of one that nobody uses. Little is lost, as the mark on the volume says what is known of
+ * its files; xfs and btrfs, whose record has the fingerprint, pay one walk that compares.
+ *
+ * Records in use stay: those with a holder or a job, and those that alone know that others could write to
+ * files which the mark calls right. Of the rest a caller with more than VOLUMES_OF_CALLER records loses its
+ * own ones first, so that no caller can drop everything that selvold knows of others. Records of partial
+ * walks go last. In each group the record that was used longest ago goes first. */
+
+/* Whether a new volume of the caller finds room. Returns 0, or LIMIT_REACHED. */
+int forget_check_room(const Jobs *jobs, const Caller *caller, Failure *f) _warn_unused_;
+/* Makes room for the new volume. Returns 0, or LIMIT_REACHED. */
+int forget_make_room(Jobs *jobs, const Caller *caller, const char *volume, Failure *f) _warn_unused_;
+/* Drops the records of ephemeral volumes that have no holder any more. */
+void forget_ephemeral(Jobs *jobs);
