@@ -13,6 +13,7 @@
 #include "store/store.h"
 #include "support.h"
 #include "support/files.h"
+#include "support/records.h"
 
 #define POD_A "{'SELinuxLevel': <'s0:c0,c10'>, 'Holder': <'pod-a'>, " OVM "}"
 
@@ -117,11 +118,8 @@ static void test_at_start(Fixture *f, gconstpointer data) {
 
 static void execute(Fixture *f, const char *sql) {
         g_autofree char *path = file_path(f, "state/state.db");
-        sqlite3 *db;
 
-        g_assert_cmpint(sqlite3_open(path, &db), ==, SQLITE_OK);
-        g_assert_cmpint(sqlite3_exec(db, sql, NULL, NULL, NULL), ==, SQLITE_OK);
-        (void) sqlite3_close(db);
+        records_execute(path, sql);
 }
 
 static guint count_kept(Fixture *f) {
@@ -236,35 +234,20 @@ static guint count_records(Fixture *f, const char *where) {
         return n;
 }
 
-/* Makes count records out of the one of volume v, with their numbers as times of their last use. */
-static void fill_records(Fixture *f, guint count, const char *sql) {
-        g_autofree char *text = g_strdup_printf(
-                "CREATE TEMP TABLE one AS SELECT * FROM volume;"
-                "UPDATE one SET last_used_usec=0, introducer=1000;"
-                "DELETE FROM volume;"
-                "CREATE TEMP TABLE many AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<%u)"
-                " SELECT n.i AS number, one.* FROM n, one;"
-                "UPDATE many SET id='v-'||number, last_used_usec=number;"
-                "ALTER TABLE many DROP COLUMN number;"
-                "INSERT INTO volume SELECT * FROM many;"
-                "%s",
-                count, sql);
-
-        execute(f, text);
-}
-
 /* A new volume takes the place of a record, of which nobody else has one more. */
 static void test_room(Fixture *f, gconstpointer data) {
         const Room *row = data;
         const guint count = row->other ? VOLUMES_MAX - VOLUMES_RESERVED : VOLUMES_MAX;
-        g_autofree char *forgotten = g_strdup_printf("id='%s'", row->forgotten);
+        g_autofree char *forgotten = g_strdup_printf("id='%s'", row->forgotten), *state = NULL,
+                        *sql = g_strconcat("DELETE FROM volume WHERE id='v';", row->sql, NULL);
         GAsyncResult *call;
 
         fixture_start(f, CALLER_ROOT, row->other);
+        state = file_path(f, "state/state.db");
         mount_volume(f, "v", "/dev/vdb", T1, POD_A);
         unmount_from(f, "v", T1);
         daemon_stop(f, SIGTERM);
-        fill_records(f, count, row->sql);
+        records_fill(state, count, sql);
         f->caller = row->other ? CALLER_OTHER : CALLER_ROOT;
         daemon_start(f);
         call = start_mount(f, "w", "/dev/vdc", T2, "{}");

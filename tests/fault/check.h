@@ -17,6 +17,9 @@ typedef struct Records {
 
 bool read_records(const Environment *e, Records *r, Wrong *w);
 
+/* Returns the group that all files beneath the directory have, NO_GID if they have several groups. */
+uint32_t read_gid(const char *path);
+
 /* Sets *w, and returns false. */
 bool blame(Wrong *w, int volume, int target, const char *format, ...) G_GNUC_PRINTF(4, 5);
 

@@ -2,8 +2,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <linux/fs.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/pidfd.h>
 #include <sys/stat.h>
@@ -86,6 +88,35 @@ void environment_lose_state(void) {
                 if (unlink(path) < 0 && errno != ENOENT)
                         g_error("%s can't be removed: %s", path, g_strerror(errno));
         }
+}
+
+void environment_freeze_state(bool frozen) {
+        int fd = open(STATE_DIRECTORY, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+        must(fd);
+        must(ioctl(fd, frozen ? FIFREEZE : FITHAW, 0));
+        close(fd);
+}
+
+void environment_fill_records(unsigned n) {
+        g_autofree char *path = g_build_filename(STATE_DIRECTORY, "state.db", NULL);
+
+        records_fill(path, n, "");
+}
+
+void environment_peek(const Environment *e, const TestVolume *v, const char *device) {
+        g_autofree char *block = g_build_filename("/sys/dev/block", device, NULL), *link = NULL, *name = NULL,
+                        *path = NULL;
+
+        if (device[0] == '\0') {
+                if (!HOLDS_WITHIN(WAIT_SEC, run("mount", "-o", "loop", v->source, e->peek, NULL)))
+                        g_error("%s can't be mounted.", v->source);
+                return;
+        }
+        link = g_file_read_link(block, NULL);
+        name = g_path_get_basename(link);
+        path = g_build_filename("/dev", name, NULL);
+        must(mount(path, e->peek, v->fs_type, 0, NULL));
 }
 
 /* ---- processes ---- */

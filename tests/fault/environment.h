@@ -5,6 +5,7 @@
 
 #include "model.h"
 #include "support/files.h"
+#include "support/records.h"
 #include "support/service.h"
 #include "support/wait.h"
 
@@ -47,3 +48,11 @@ bool environment_kill(Environment *e, Victim v, int child);
 void environment_restart(Environment *e, Victim v, bool slow);
 /* Removes the state. selvold must not run. */
 void environment_lose_state(void);
+/* Adds records of volumes that nobody uses; records_fill() has their names. selvold must not run. */
+void environment_fill_records(unsigned n);
+/* Stops each write to the disk of the state, or lets them go on. */
+void environment_freeze_state(bool frozen);
+
+/* Mounts the volume for writing at e->peek: once more if it has a device, MAJOR:MINOR, and otherwise ("") its
+ * image. */
+void environment_peek(const Environment *e, const TestVolume *v, const char *device);

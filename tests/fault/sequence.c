@@ -5,10 +5,11 @@
 #include <string.h>
 #include <sys/mount.h>
 
-#include "run.h"
+#include "sequence.h"
 
-/* A sequence has calls, changes that strangers make at the targets, and kills. After each action the mounts
- * must be those of a simple model, and selvold must have recorded them. If a sequence fails, the test leaves
+/* A sequence has calls, changes that strangers make to targets, images and files, kills, and a disk of the
+ * state that stalls. After each action the mounts must be those of a simple model, and selvold must have
+ * recorded them; after each mount for a group all files must have it. If a sequence fails, the test leaves
  * out actions that the failure does not need, and prints the rest. */
 
 enum {
@@ -16,73 +17,41 @@ enum {
         ACTIONS = 1000,
         FULL_ACTIONS = 100000,
         MORE = 10, /* a run has at most so many times as many actions, until selvold has done each kind */
-        COVERS_MAX = 2,
-        SETTLE_SEC = 30,
-        ANSWER_SEC = 90,
-        SHRINKS = 100
+        SHRINKS = 100,
+        RECORDS = 4096, /* more than selvold keeps, with those of the test's own volumes */
+        NEW_VOLUMES = 20,
+        STALL_MSEC = 30
 };
-
-typedef enum Act {
-        ACT_MOUNT,
-        ACT_UNMOUNT,
-        ACT_UNMOUNT_ANY, /* without the volume's name */
-        ACT_OWNERSHIP,
-        ACT_ADOPT,
-        ACT_VERIFY,
-        ACT_FORGET,
-        ACT_COVER,     /* a stranger mounts a tmpfs over the target */
-        ACT_TAKE_AWAY, /* a stranger unmounts the mount on top */
-        ACT_DETACH,    /* the same with MNT_DETACH */
-        ACT_READ_ONLY, /* a stranger remounts the mount on top */
-        ACT_READ_WRITE,
-        ACT_VANISH, /* a stranger moves the image of a volume away, or back */
-        ACT_KILL_DAEMON,
-        ACT_KILL_WORKER,
-        ACT_LOSE_RECORD, /* selvold is killed and its state removed */
-        ACTS
-} Act;
 
 static const struct {
         const char *name;
         int weight;
 } acts[ACTS] = {
-        [ACT_MOUNT] = { "mount", 10 },
-        [ACT_UNMOUNT] = { "unmount", 6 },
-        [ACT_UNMOUNT_ANY] = { "unmount-any", 1 },
-        [ACT_OWNERSHIP] = { "ownership", 1 },
-        [ACT_ADOPT] = { "adopt", 3 },
-        [ACT_VERIFY] = { "verify", 1 },
-        [ACT_FORGET] = { "forget", 1 },
-        [ACT_COVER] = { "cover", 3 },
-        [ACT_TAKE_AWAY] = { "take-away", 4 },
-        [ACT_DETACH] = { "detach", 2 },
-        [ACT_READ_ONLY] = { "read-only", 2 },
-        [ACT_READ_WRITE] = { "read-write", 2 },
-        [ACT_VANISH] = { "vanish", 1 },
-        [ACT_KILL_DAEMON] = { "kill-selvold", 1 },
-        [ACT_KILL_WORKER] = { "kill-worker", 1 },
-        [ACT_LOSE_RECORD] = { "lose-record", 1 },
+        [ACT_MOUNT] = { "mount", 100 },
+        [ACT_GROUP] = { "group", 50 },
+        [ACT_OTHER_GROUP] = { "other-group", 30 },
+        [ACT_UNMOUNT] = { "unmount", 90 },
+        [ACT_UNMOUNT_ANY] = { "unmount-any", 10 },
+        [ACT_OWNERSHIP] = { "ownership", 10 },
+        [ACT_ADOPT] = { "adopt", 30 },
+        [ACT_VERIFY] = { "verify", 10 },
+        [ACT_FORGET] = { "forget", 10 },
+        [ACT_COVER] = { "cover", 30 },
+        [ACT_TAKE_AWAY] = { "take-away", 40 },
+        [ACT_DETACH] = { "detach", 20 },
+        [ACT_READ_ONLY] = { "read-only", 20 },
+        [ACT_READ_WRITE] = { "read-write", 20 },
+        [ACT_VANISH] = { "vanish", 10 },
+        [ACT_WRITE] = { "write", 20 },
+        [ACT_COPY_MARK] = { "copy-mark", 20 },
+        [ACT_SWAP] = { "swap", 10 },
+        [ACT_STALL] = { "stall", 10 },
+        [ACT_CONFIGURE] = { "configure", 5 },
+        [ACT_FILL] = { "fill", 1 },
+        [ACT_KILL_DAEMON] = { "kill-selvold", 10 },
+        [ACT_KILL_WORKER] = { "kill-worker", 10 },
+        [ACT_LOSE_RECORD] = { "lose-record", 10 },
 };
-
-typedef struct Action {
-        Act act;
-        int volume, target;
-} Action;
-
-/* A target has at most one mount of selvol's, and mounts of strangers above it. */
-typedef struct Place {
-        int volume;
-        unsigned covers;
-        bool adopted; /* a stranger had made selvol's mount */
-        bool lost;    /* selvold has lost its record */
-} Place;
-
-typedef struct Sequence {
-        Run run;
-        Place places[TARGETS];
-        bool vanished[VOLUMES];
-        unsigned n_done[ACTS], n_refused[ACTS];
-} Sequence;
 
 /* ---- mounts and records ---- */
 
@@ -181,10 +150,6 @@ static bool check_places(const Sequence *s, Wrong *w) {
 
 /* ---- calls ---- */
 
-static bool is_image(const Sequence *s, int volume) {
-        return s->run.environment.volumes[volume].image;
-}
-
 /* *ret_done tells whether selvold has acknowledged the operation. */
 static bool finish(Sequence *s, const Operation *o, bool *ret_done, Wrong *w) {
         if (!HOLDS_WITHIN(ANSWER_SEC, client_is_idle(s->run.client)))
@@ -193,32 +158,32 @@ static bool finish(Sequence *s, const Operation *o, bool *ret_done, Wrong *w) {
         return true;
 }
 
-/* Tells whether the volume has a mount whose record is lost, or is not lost. */
-static bool is_somewhere(const Sequence *s, int volume, bool lost) {
-        for (int i = 0; i < TARGETS; i++)
-                if (s->places[i].lost == lost && s->places[i].volume == volume)
-                        return true;
-        return false;
+static bool has_group(Sequence *s, const Action *a, uint32_t gid, Wrong *w) {
+        if (read_gid(s->run.environment.targets[a->target]) != gid)
+                return s->forgotten[a->volume] ||
+                       blame(w, a->volume, a->target, "mounted for group %u, and files have other groups", gid);
+        s->written[a->volume] = s->forgotten[a->volume] = false;
+        return true;
 }
 
-static bool do_mount(Sequence *s, const Action *a, bool *ret_done, Wrong *w) {
+static bool do_mount(Sequence *s, const Action *a, uint32_t gid, bool *ret_done, Wrong *w) {
         Place *p = &s->places[a->target];
         bool free = p->volume == NO_VOLUME && p->covers == 0;
 
-        if (!finish(s, client_mount(s->run.client, a->volume, a->target, NO_GID), ret_done, w))
+        if (!finish(s, client_mount(s->run.client, a->volume, a->target, gid), ret_done, w))
                 return false;
         if (*ret_done && !free && (p->volume != a->volume || p->lost))
                 return blame(w, a->volume, a->target, "mounted, though the target is taken");
         if (*ret_done && free && s->vanished[a->volume])
                 return blame(w, a->volume, a->target, "mounted, though there is no such image");
-        /* selvold may refuse a further mount of a tmpfs, which would be another file system, and a mount
-         * beside one whose record is lost. */
+        /* selvold may refuse a further mount of a tmpfs, which would be another file system, a mount beside
+         * one whose record is lost, and a group beside another one. */
         if (!*ret_done && free && is_image(s, a->volume) && !s->vanished[a->volume] &&
-            !is_somewhere(s, a->volume, true))
+            !is_somewhere(s, a->volume, true) && !(gid != NO_GID && is_somewhere(s, a->volume, false)))
                 return blame(w, a->volume, a->target, "not mounted, though nothing is in the way");
         if (*ret_done && free)
-                *p = (Place){ .volume = a->volume };
-        return true;
+                *p = (Place){ .volume = a->volume, .grouped = gid != NO_GID };
+        return !*ret_done || !free || gid == NO_GID || has_group(s, a, gid, w);
 }
 
 static bool do_unmount(Sequence *s, const Action *a, bool *ret_done, Wrong *w) {
@@ -243,8 +208,9 @@ static bool do_unmount(Sequence *s, const Action *a, bool *ret_done, Wrong *w) {
 static bool do_adopt(Sequence *s, const Action *a, bool *ret_done, Wrong *w) {
         Place *p = &s->places[a->target];
         int volume = p->volume == NO_VOLUME ? VOLUMES - 1 : p->volume;
-        /* selvold may refuse a second tmpfs, because each tmpfs is another file system. */
-        bool may_fail = !is_image(s, volume) && is_somewhere(s, volume, false);
+        /* selvold may refuse a second tmpfs, because each tmpfs is another file system, and its own mount with
+         * another group. */
+        bool may_fail = p->grouped || (!is_image(s, volume) && is_somewhere(s, volume, false));
 
         *ret_done = false;
         if (p->covers != (p->volume == NO_VOLUME))
@@ -263,55 +229,22 @@ static bool do_adopt(Sequence *s, const Action *a, bool *ret_done, Wrong *w) {
 static bool do_forget(Sequence *s, const Action *a, bool *ret_done, Wrong *w) {
         *ret_done = call_manager(s, "ForgetVolume",
                                  g_variant_new("(sa{sv})", s->run.environment.volumes[a->volume].id, NULL));
+        s->forgotten[a->volume] = s->forgotten[a->volume] || (*ret_done && s->written[a->volume]);
         return !*ret_done || !is_somewhere(s, a->volume, false) ||
                blame(w, a->volume, NO_TARGET, "forgotten, though it is held");
 }
 
-/* ---- strangers ---- */
+/* Work by id never changes another file system. */
+static bool do_swap(Sequence *s, const Action *a, bool *ret_done, Wrong *w) {
+        int other = (a->volume + 1) % VOLUMES;
+        bool changed, ok;
 
-static bool do_cover(Sequence *s, const Action *a) {
-        Place *p = &s->places[a->target];
-
-        if (p->covers == COVERS_MAX)
-                return false;
-        must(mount("stranger", s->run.environment.targets[a->target], "tmpfs", 0, NULL));
-        p->covers++;
-        return true;
-}
-
-static bool do_take_away(Sequence *s, const Action *a) {
-        Place *p = &s->places[a->target];
-
-        if (p->covers == 0 && p->volume == NO_VOLUME)
-                return false;
-        must(umount2(s->run.environment.targets[a->target], a->act == ACT_DETACH ? MNT_DETACH : 0));
-        if (p->covers > 0)
-                p->covers--;
-        else
-                *p = (Place){ .volume = NO_VOLUME };
-        return true;
-}
-
-static bool do_remount(Sequence *s, const Action *a) {
-        const Place *p = &s->places[a->target];
-        unsigned long flags = MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV;
-
-        if (p->covers == 0 && p->volume == NO_VOLUME)
-                return false;
-        must(mount(NULL, s->run.environment.targets[a->target], NULL,
-                   flags | (a->act == ACT_READ_ONLY ? MS_RDONLY : 0), NULL));
-        return true;
-}
-
-static bool do_vanish(Sequence *s, const Action *a) {
-        const char *image = s->run.environment.volumes[a->volume].source;
-        g_autofree char *away = g_strconcat(image, ".away", NULL);
-
-        if (!is_image(s, a->volume))
-                return false;
-        must(s->vanished[a->volume] ? rename(away, image) : rename(image, away));
-        s->vanished[a->volume] = !s->vanished[a->volume];
-        return true;
+        *ret_done = stranger_swaps_images(s, a->volume, other);
+        if (!*ret_done)
+                return true;
+        ok = finish(s, client_ownership(s->run.client, a->volume, OTHER_GID), &changed, w);
+        (void) stranger_swaps_images(s, a->volume, other);
+        return ok && (!changed || blame(w, a->volume, NO_TARGET, "another volume was given to a group"));
 }
 
 /* ---- kills ---- */
@@ -327,6 +260,70 @@ static void do_lose_record(Sequence *s) {
         environment_restart(&s->run.environment, VICTIM_DAEMON, false);
         for (int i = 0; i < TARGETS; i++)
                 s->places[i].lost = s->places[i].volume != NO_VOLUME;
+        for (int i = 0; i < VOLUMES; i++)
+                s->forgotten[i] = s->forgotten[i] || s->written[i];
+}
+
+/* Both configurations allow everything that a sequence does. */
+static void do_configure(Sequence *s) {
+        g_autofree char *path = g_build_filename(s->run.environment.service.etc, "selvol.conf.d/20-other.conf", NULL);
+
+        (void) environment_kill(&s->run.environment, VICTIM_DAEMON, -1);
+        s->configured = !s->configured;
+        file_write(path, s->configured ? "[Service]\nJobTimeoutSec=30\n[Worker]\nImagesOfOthers=yes\n" : "");
+        environment_restart(&s->run.environment, VICTIM_DAEMON, false);
+}
+
+static bool has_record(const Sequence *s) {
+        for (int i = 0; i < VOLUMES; i++)
+                if (is_somewhere(s, i, false))
+                        return true;
+        return false;
+}
+
+/* New volumes take the place of old ones that nobody uses, and of no others. */
+static bool do_fill(Sequence *s, const Action *a, bool *ret_done, Wrong *w) {
+        const Place *p = &s->places[a->target];
+        const char *target = s->run.environment.targets[a->target];
+
+        *ret_done = p->volume == NO_VOLUME && p->covers == 0 && has_record(s);
+        if (!*ret_done)
+                return true;
+        (void) environment_kill(&s->run.environment, VICTIM_DAEMON, -1);
+        environment_fill_records(RECORDS);
+        environment_restart(&s->run.environment, VICTIM_DAEMON, false);
+        for (unsigned i = 1; i <= NEW_VOLUMES; i++) {
+                g_autofree char *id = g_strdup_printf(RECORDS_PREFIX "%u", RECORDS + i);
+
+                if (!call_manager(s, "MountVolume",
+                                  g_variant_new("(sss@a{sv})", id, "tmpfs", target,
+                                                g_variant_new_parsed("{'FSType': <'tmpfs'>}"))) ||
+                    !call_manager(s, "UnmountVolume", g_variant_new("(ssa{sv})", id, target, NULL)))
+                        return blame(w, NO_VOLUME, a->target, "a new volume finds no room");
+        }
+        return true;
+}
+
+static gboolean on_thaw(gpointer userdata) {
+        environment_freeze_state(false);
+        return G_SOURCE_REMOVE;
+}
+
+/* An unmount needs no record. A mount goes on when the disk does. */
+static bool do_stall(Sequence *s, const Action *a, bool *ret_done, Wrong *w) {
+        const Action any = { ACT_UNMOUNT_ANY, a->volume, a->target };
+        bool ok;
+
+        environment_freeze_state(true);
+        if (s->places[a->target].volume == NO_VOLUME) {
+                (void) g_timeout_add(STALL_MSEC, on_thaw, NULL);
+                ok = do_mount(s, a, NO_GID, ret_done, w);
+                pause_usec(2 * STALL_MSEC * 1000);
+                return ok;
+        }
+        ok = do_unmount(s, &any, ret_done, w);
+        environment_freeze_state(false);
+        return ok;
 }
 
 /* ---- sequences ---- */
@@ -336,7 +333,9 @@ static bool perform(Sequence *s, const Action *a, Wrong *w) {
 
         switch (a->act) {
         case ACT_MOUNT:
-                ok = do_mount(s, a, &done, w);
+        case ACT_GROUP:
+        case ACT_OTHER_GROUP:
+                ok = do_mount(s, a, a->act == ACT_MOUNT ? NO_GID : a->act == ACT_GROUP ? 2000 : 3000, &done, w);
                 break;
         case ACT_UNMOUNT:
         case ACT_UNMOUNT_ANY:
@@ -357,18 +356,36 @@ static bool perform(Sequence *s, const Action *a, Wrong *w) {
                 ok = do_forget(s, a, &done, w);
                 break;
         case ACT_COVER:
-                done = do_cover(s, a);
+                done = stranger_covers(s, a);
                 break;
         case ACT_TAKE_AWAY:
         case ACT_DETACH:
-                done = do_take_away(s, a);
+                done = stranger_takes_away(s, a);
                 break;
         case ACT_READ_ONLY:
         case ACT_READ_WRITE:
-                done = do_remount(s, a);
+                done = stranger_remounts(s, a);
                 break;
         case ACT_VANISH:
-                done = do_vanish(s, a);
+                done = stranger_moves_image(s, a);
+                break;
+        case ACT_WRITE:
+                ok = stranger_writes(s, a, &done, w);
+                break;
+        case ACT_COPY_MARK:
+                done = stranger_copies_mark(s, a);
+                break;
+        case ACT_SWAP:
+                ok = do_swap(s, a, &done, w);
+                break;
+        case ACT_STALL:
+                ok = do_stall(s, a, &done, w);
+                break;
+        case ACT_CONFIGURE:
+                do_configure(s);
+                break;
+        case ACT_FILL:
+                ok = do_fill(s, a, &done, w);
                 break;
         case ACT_KILL_DAEMON:
                 do_kill(s, VICTIM_DAEMON);
@@ -398,7 +415,7 @@ static void start_over(Sequence *s) {
         }
         for (int i = 0; i < VOLUMES; i++)
                 if (s->vanished[i])
-                        (void) do_vanish(s, &(Action){ .volume = i });
+                        (void) stranger_moves_image(s, &(Action){ .volume = i });
         model_start_empty();
         if (!HOLDS_WITHIN(SETTLE_SEC, records_agree(s, &w)))
                 g_error("Holders of what was unmounted are left: %s", w.text);
