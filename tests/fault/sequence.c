@@ -208,8 +208,8 @@ static bool do_unmount(Sequence *s, const Action *a, bool *ret_done, Wrong *w) {
 static bool do_adopt(Sequence *s, const Action *a, bool *ret_done, Wrong *w) {
         Place *p = &s->places[a->target];
         int volume = p->volume == NO_VOLUME ? VOLUMES - 1 : p->volume;
-        /* selvold may refuse a second tmpfs, because each tmpfs is another file system, and its own mount with
-         * another group. */
+        /* selvold may refuse a second tmpfs, because each tmpfs is another file system, and its own mount
+         * with another group. */
         bool may_fail = p->grouped || (!is_image(s, volume) && is_somewhere(s, volume, false));
 
         *ret_done = false;
