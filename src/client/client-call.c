@@ -249,7 +249,8 @@ char *explain_error(const char *prefix, const char *name, const char *message) {
                 return NULL;
         if (is_unknown(name))
                 return strdup_printf("selvold is not running (%s). See 'systemctl status selvold'.", text);
-        if (is_about_start(name))
+        /* systemd's words for a masked unit, with an error of errno(3), if the unit has an alias. */
+        if (is_about_start(name) || strstr(text, " failed to load properly"))
                 return strdup_printf(
                         "selvold does not start (%s). See 'systemctl status selvold'; if it is masked, 'systemctl unmask selvold'.",
                         text);

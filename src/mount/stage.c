@@ -299,6 +299,34 @@ static int is_held_for_reading(const StageSpec *spec) {
         return r < 0 ? r : noted && !r;
 }
 
+/* After a child was killed, the kernel may not have released its mount of a btrfs yet. It then mounts that
+ * superblock, which is on another loop device of the image: ESTALE. */
+static int stage_of_source(const StageSpec *spec, int *ret_tree, MountOutcome *ret, int *ret_errno, Failure *f) {
+        _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
+        _cleanup_close_ int tree = -EBADF;
+        int r;
+
+        r = stage_superblock(spec, &tree, &o, ret_errno, f);
+        if (r != 0)
+                return r;
+        r = is_of_source(spec, tree);
+        if (r < 0)
+                return r;
+        if (r == 0) {
+                *ret_errno = 0;
+                r = explain_copy(spec, f);
+                if (r != 0)
+                        return r;
+                *ret_errno = ESTALE;
+                return failure_set(f, FAILURE_MOUNT_FAILED,
+                                   "%s: another device was mounted than the one that was checked: try again.",
+                                   spec->source->name);
+        }
+        *ret_tree = TAKE_FD(tree);
+        *ret = TAKE_STRUCT(o);
+        return 0;
+}
+
 /* Mounts a superblock once more that holders have mounted for reading, and makes it writable. Their mounts
  * stay read-only. Replaces f, which says that it is busy, unless others have it mounted. */
 static int stage_beside_readers(const StageSpec *spec, int *ret_tree, MountOutcome *ret, int *ret_errno, Failure *f) {
@@ -311,7 +339,7 @@ static int stage_beside_readers(const StageSpec *spec, int *ret_tree, MountOutco
                 return r < 0 ? r : FAILURE_MOUNT_FAILED;
         failure_done(f);
         reader.read_only = true;
-        r = stage_superblock(&reader, &tree, ret, ret_errno, f);
+        r = stage_of_source(&reader, &tree, ret, ret_errno, f);
         if (r != 0)
                 return r;
         /* The text of a failure stays: another mount is not the reason. */
@@ -341,10 +369,11 @@ int stage_mount(const StageSpec *spec, int *ret_tree, MountOutcome *ret, Failure
                 superblock.read_only = r == 0;
         }
         for (unsigned i = 1;; i++) {
-                r = stage_superblock(&superblock, &tree, &o, &number, f);
+                r = stage_of_source(&superblock, &tree, &o, &number, f);
                 /* A superblock that is being released, or a device that is opened for a moment, also causes
                  * EBUSY: try again. */
-                if (r != FAILURE_MOUNT_FAILED || number != EBUSY || !spec->alone || i == ATTEMPTS)
+                if (r != FAILURE_MOUNT_FAILED || !(number == ESTALE || (number == EBUSY && spec->alone)) ||
+                    i == ATTEMPTS)
                         break;
                 failure_done(f);
                 usleep(ATTEMPT_USEC);
@@ -358,17 +387,6 @@ int stage_mount(const StageSpec *spec, int *ret_tree, MountOutcome *ret, Failure
                 return k != 0 ? k : r;
         }
 
-        r = is_of_source(spec, tree);
-        if (r < 0)
-                return r;
-        if (r == 0) {
-                r = explain_copy(spec, f);
-                if (r != 0)
-                        return r;
-                return failure_set(f, FAILURE_MOUNT_FAILED,
-                                   "%s: another device was mounted than the one that was checked: try again.",
-                                   spec->source->name);
-        }
         r = check_staged(spec, &o.fact, f);
         if (r != 0)
                 return r;
