@@ -166,7 +166,11 @@ static void put_verify(Dict *d, const Job *job) {
 }
 
 static void put_unmounted(Dict *d, const Job *job) {
-        dict_put(d, "Unmounted", "b", (int) job->unmounted);
+        const char *device = job->unmount.still_open;
+
+        dict_put(d, "Unmounted", "b", (int) job->unmount.unmounted);
+        dict_put_true(d, "StillOpen", device);
+        dict_put_string(d, "Device", device);
 }
 
 static int append_dict(sd_bus_message *m, const Job *job, void (*put)(Dict *d, const Job *job)) {

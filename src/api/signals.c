@@ -66,8 +66,7 @@ static void on_volume_released(void *userdata, const Volume *v, const Holder *la
                 { "SELVOL_CONTEXT", v->context },
         };
 
-        log_fields(LOG_INFO, fields, ELEMENTSOF(fields),
-                   "Volume %s is not in use any more, and free for another context.", v->id);
+        log_fields(LOG_INFO, fields, ELEMENTSOF(fields), "Volume %s has no holder any more.", v->id);
         (void) sd_bus_emit_signal(api->bus, MANAGER_PATH, MANAGER_INTERFACE, "ContextReleased", "ss", v->id,
                                   v->context);
         if (last->fs_group != GID_NONE)

@@ -73,6 +73,7 @@ static const FieldStyle fields[] = {
         { "SinceUSec", "Since", FORM_TIME },
         { "StartedUSec", "Started", FORM_TIME },
         { "StatusText", "Status", FORM_ESCAPED },
+        { "StillOpen", "Still open" },
         { "Tainted", "Unlabeled files" },
         { "Text", "Text", FORM_TEXT },
         { "TimeUSec", "Time", FORM_TIME },

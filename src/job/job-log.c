@@ -122,15 +122,21 @@ static void print_ownership(FILE *f, const Job *job) {
                 fprintf(f, " (%s)", o->detail);
 }
 
+/* The device that is still in use after an unmount; NULL: none. */
+static const char *unmounted_but_open(const Job *job) {
+        return job->operation == OPERATION_UNMOUNT ? job->unmount.still_open : NULL;
+}
+
 static void print_done(FILE *f, const Job *job) {
         enum { TOLD_WAIT_USEC = 100000 };
         const bool mounted = job->operation == OPERATION_MOUNT || job->operation == OPERATION_ADOPT;
+        const char *still_open = unmounted_but_open(job);
         const Volume *sharer = mounted ? job_find_sharer(job) : NULL;
 
         fputs(job->operation == OPERATION_MOUNT    ? "Mounted "
               : job->operation == OPERATION_ADOPT  ? "Adopted "
               : job->operation == OPERATION_VERIFY ? "Verified "
-              : job->unmounted                     ? "Unmounted "
+              : job->unmount.unmounted             ? "Unmounted "
                                                    : "Nothing was mounted: ",
               f);
         print_subject(f, job);
@@ -149,6 +155,10 @@ static void print_done(FILE *f, const Job *job) {
         fputs(job->operation == OPERATION_VERIFY ? "): " : ").", f);
         if (job->operation == OPERATION_VERIFY)
                 fputs(strempty(job->verify.text), f);
+        else if (still_open)
+                fprintf(f,
+                        " Its device %s is still in use, most likely in another mount namespace: 'selvolctl doctor', run by root, names the process.",
+                        still_open);
         /* For a context mount the context says it all; otherwise the plan's text adds the reason. */
         else if (mounted && job->plan.strategy != STRATEGY_CONTEXT_MOUNT && !isempty(job->plan.text))
                 fprintf(f, " %s", job->plan.text);
@@ -277,6 +287,7 @@ static void write_record(const Job *job, const char *message, int priority, void
                 { "SELVOL_OWNERSHIP_REASON", group ? ownership_reason_to_string(d->ownership_reason) : NULL },
                 { "SELVOL_ENTRIES", walked ? n.entries : NULL },
                 { "SELVOL_ENTRIES_CHANGED", walked && job->operation != OPERATION_VERIFY ? n.changed : NULL },
+                { "SELVOL_STILL_OPEN", unmounted_but_open(job) },
                 { "SELVOL_RESULT", result },
                 { "SELVOL_CALLER", job->caller.text },
                 { "SELVOL_DURATION_USEC", n.usec },

@@ -56,7 +56,9 @@ Job *job_free(Job *job) {
                 verify_call_done(&job->verify.call);
                 verify_result_done(&job->verify.result);
                 free(job->verify.text);
-        } else if (job->operation != OPERATION_UNMOUNT)
+        } else if (job->operation == OPERATION_UNMOUNT)
+                free(job->unmount.still_open);
+        else
                 operation_result_done(&job->result);
         free(job->waits_for);
         free(job);

@@ -85,6 +85,11 @@ typedef struct Verification {
         char *text; /* the result as a sentence */
 } Verification;
 
+typedef struct Unmounting {
+        bool unmounted;   /* there was a mount */
+        char *still_open; /* the device, "major:minor", in use after the last unmount; NULL: none */
+} Unmounting;
+
 typedef struct Jobs Jobs;
 
 struct Job {
@@ -132,7 +137,7 @@ struct Job {
         union {
                 OperationResult result; /* mount, plan, adopt, relabel, ownership: job_operation_result() */
                 Verification verify;
-                bool unmounted; /* unmount: there was a mount */
+                Unmounting unmount;
         };
         char *waits_for; /* the reason that the journal has last */
 };

@@ -56,7 +56,8 @@ static int append_unmount_call(const Job *job, sd_bus_message *call) {
         const Volume *v = job_volume(job);
         /* At the last unmount the worker reads the fingerprint from the source: the next mount trusts the
          * mark if nobody used the volume in between. */
-        bool keep = h && !v->holders->next && streq(v->fingerprint.text, FINGERPRINT_MOUNTED);
+        bool last = h && !v->holders->next && !volumes_find_sharer(&job->jobs->state->volumes, v, h),
+             keep = last && streq(v->fingerprint.text, FINGERPRINT_MOUNTED);
         const UnmountCall c = {
                 .origin = job_origin(job),
                 .target = job->request.target,
@@ -64,6 +65,8 @@ static int append_unmount_call(const Job *job, sd_bus_message *call) {
                 .identity = h      ? (MountIdentity){ h->mount_id, h->device }
                             : lost ? (MountIdentity){ lost->mount_id, lost->device }
                                    : (MountIdentity){ 0 },
+                /* Network file systems and tmpfs have no superblock by name. */
+                .last = last && !isempty(h->superblock),
                 .source = keep ? v->source : NULL,
                 .fs_type = keep ? v->mount_type : NULL,
         };
@@ -82,15 +85,16 @@ static int take_unmount_reply(Job *job, sd_bus_message *reply) {
         r = unmount_result_read(reply, &result);
         if (r < 0)
                 return r;
-        job->unmounted = result.unmounted;
+        job->unmount.unmounted = result.unmounted;
         lost = unrecorded_find(s, job->request.target);
         if (lost)
                 unrecorded_drop(s, lost->mount_id);
         if (h) {
-                /* The journal names the holder after it is gone. Out of memory here costs only the name: the
-                 * mount is gone. */
-                if (free_and_strdup(&job->request.holder, h->name) < 0)
-                        log_debug("%s: out of memory for the name of the holder.", v->id);
+                /* The journal names the holder after it is gone. Out of memory here costs only what is told:
+                 * the mount is gone. */
+                if (free_and_strdup(&job->request.holder, h->name) < 0 ||
+                    free_and_strdup(&job->unmount.still_open, result.still_open ? h->device : NULL) < 0)
+                        log_debug("%s: out of memory for what the unmount tells of the holder.", v->id);
                 if (!v->holders->next)
                         v->fingerprint = result.fingerprint;
                 holder_drop(s, v, h);

@@ -99,14 +99,22 @@ int superblock_find_copy(const Source *s, char **ret_target) {
         return 0;
 }
 
-/* Opening with O_EXCL fails exactly if the device is mounted or otherwise claimed, in any mount namespace
- * (open(2)). Returns 1 if claimed, 0 if not, or a negative errno. */
-static int is_claimed(int fd) {
-        _cleanup_close_ int again = open_again(fd, O_RDONLY | O_EXCL);
+enum { ONE_ATTEMPT = 1, ATTEMPTS = 5, ATTEMPT_USEC = 20000 };
 
-        if (again >= 0)
-                return 0;
-        return again == -EBUSY ? 1 : again;
+/* Opening with O_EXCL fails exactly if the device is mounted or otherwise claimed, in any mount namespace
+ * (open(2)). Returns 1 if it is claimed at each attempt, 0 if not, or a negative errno. */
+static int is_claimed(int fd, unsigned attempts) {
+        for (unsigned i = 1;; i++) {
+                _cleanup_close_ int again = open_again(fd, O_RDONLY | O_EXCL);
+
+                if (again >= 0)
+                        return 0;
+                if (again != -EBUSY)
+                        return again;
+                if (i == attempts)
+                        return 1;
+                usleep(ATTEMPT_USEC);
+        }
 }
 
 static int find_devices(const Source *s, dev_t **ret, size_t *ret_n) {
@@ -114,7 +122,7 @@ static int find_devices(const Source *s, dev_t **ret, size_t *ret_n) {
 
         if (s->is_image)
                 return loop_find(s->image_device, s->image_inode, s->path, ret, ret_n);
-        r = is_claimed(s->fd);
+        r = is_claimed(s->fd, ONE_ATTEMPT);
         if (r < 0)
                 return r;
         if (r == 0) {
@@ -125,7 +133,7 @@ static int find_devices(const Source *s, dev_t **ret, size_t *ret_n) {
         return host_find_siblings(s->device, ret, ret_n);
 }
 
-int source_is_claimed(const Source *s) {
+static int find_claim(const Source *s, unsigned attempts) {
         _cleanup_free_ dev_t *devices = NULL;
         size_t n = 0;
         int r;
@@ -135,7 +143,7 @@ int source_is_claimed(const Source *s) {
         if (s->fs->source != SOURCE_BLOCK)
                 return 0;
         if (!s->is_image)
-                return is_claimed(s->fd);
+                return is_claimed(s->fd, attempts);
         r = loop_find(s->image_device, s->image_inode, s->path, &devices, &n);
         for (size_t i = 0; r == 0 && i < n; i++) {
                 _cleanup_close_ int fd = -EBADF;
@@ -143,21 +151,21 @@ int source_is_claimed(const Source *s) {
 
                 r = loop_open(devices[i], s->image_device, s->image_inode, &fd, &path, NULL);
                 if (r > 0)
-                        r = is_claimed(fd);
+                        r = is_claimed(fd, attempts);
         }
         return r;
 }
 
+int source_is_claimed(const Source *s) {
+        return find_claim(s, ONE_ATTEMPT);
+}
+
 int source_is_claimed_for_long(const Source *s) {
-        enum { ATTEMPTS = 5, ATTEMPT_USEC = 20000 };
+        return find_claim(s, ATTEMPTS);
+}
 
-        for (unsigned i = 1;; i++) {
-                int r = source_is_claimed(s);
-
-                if (r <= 0 || i == ATTEMPTS)
-                        return r;
-                usleep(ATTEMPT_USEC);
-        }
+int device_is_claimed_for_long(int fd) {
+        return is_claimed(fd, ATTEMPTS);
 }
 
 /* Drops loop devices that were attached to another image since they were found, and may be mounted as
@@ -260,28 +268,53 @@ static int find_mounted_device(int root, const MountFact *fact, dev_t *ret) {
         return 0;
 }
 
+/* Opens the path if it is a block device; device: the one that it has to be, 0: any. */
+static int open_block_device(const char *path, dev_t device) {
+        _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        struct stat st;
+
+        if (fd < 0 || fstat(fd, &st) < 0 || !S_ISBLK(st.st_mode) || (device != 0 && st.st_rdev != device))
+                return -ENODEV;
+        return TAKE_FD(fd);
+}
+
+static int open_numbered_device(dev_t device) {
+        char link[sizeof("/dev/block/4294967295:4294967295")];
+
+        (void) snprintf(link, sizeof(link), "/dev/block/%u:%u", major(device), minor(device));
+        return open_block_device(link, device);
+}
+
 /* Opens the block device of a mount, by its number; without udev by the name in the mount table. */
 static int open_mounted_device(int root, const MountFact *fact) {
-        _cleanup_free_ char *link = NULL;
         dev_t device = 0;
-        int r;
+        int fd, r;
 
         r = find_mounted_device(root, fact, &device);
         if (r < 0)
                 return r;
         if (major(device) == 0)
                 return -ENODEV;
-        link = strdup_printf("/dev/block/%u:%u", major(device), minor(device));
-        if (!link)
-                return -ENOMEM;
-        for (const char *path = link; path; path = path == link ? fact->source : NULL) {
-                _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-                struct stat st;
+        fd = open_numbered_device(device);
+        return fd >= 0 ? fd : open_block_device(fact->source, device);
+}
 
-                if (fd >= 0 && fstat(fd, &st) >= 0 && S_ISBLK(st.st_mode) && st.st_rdev == device)
-                        return TAKE_FD(fd);
-        }
-        return -ENODEV;
+int superblock_open_device(uint64_t mount_id, const char *device) {
+        _cleanup_(mount_table_freep) MountTable *table = NULL;
+        dev_t number;
+        int fd, r;
+
+        r = device_parse(device, &number);
+        if (r < 0)
+                return r;
+        fd = major(number) != 0 ? open_numbered_device(number) : -ENODEV;
+        if (fd >= 0)
+                return fd;
+        /* The number of btrfs is anonymous, and without udev there are no links. */
+        r = mount_table_read_mount(NULL, mount_id, &table);
+        if (r < 0)
+                return r;
+        return open_block_device(table->mounts[0].source, major(number) != 0 ? number : 0);
 }
 
 Fingerprint superblock_read_fingerprint(int fd, const MountFact *fact) {

@@ -44,6 +44,12 @@ int source_is_claimed(const Source *s) _warn_unused_;
 
 /* The same; ignores users that open the device only briefly, and an unmount that has not ended yet. */
 int source_is_claimed_for_long(const Source *s) _warn_unused_;
+/* The same of an open block device. */
+int device_is_claimed_for_long(int fd) _warn_unused_;
+
+/* Opens the block device of a mount; device: its number in the mount table, which is read for btrfs, whose
+ * number is anonymous. Returns a descriptor or a negative errno. */
+int superblock_open_device(uint64_t mount_id, const char *device) _warn_unused_;
 
 /* Finds the mounts of the superblock that mounting the source would share. None for SOURCE_NETWORK and
  * SOURCE_NONE: each mount has its own superblock (NFS because context mounts use nosharecache). For an unused

@@ -180,6 +180,7 @@ static const MessageField unmount_call_fields[] = {
         FIELD_STRUCT(UnmountCall, origin, call_origin),
         FIELD_TEXT(UnmountCall, target),
         FIELD_STRUCT(UnmountCall, identity, mount_identity),
+        FIELD_BOOL(UnmountCall, last),
         FIELD_TEXT(UnmountCall, source),
         FIELD_TEXT(UnmountCall, fs_type),
 };
@@ -187,6 +188,7 @@ DEFINE_MESSAGE(UnmountCall, unmount_call, UNMOUNT_CALL_TYPE);
 
 static const MessageField unmount_result_fields[] = {
         FIELD_BOOL(UnmountResult, unmounted),
+        FIELD_BOOL(UnmountResult, still_open),
         FIELD_FINGERPRINT(UnmountResult, fingerprint),
 };
 DEFINE_MESSAGE(UnmountResult, unmount_result, UNMOUNT_RESULT_TYPE);

@@ -121,20 +121,22 @@ typedef struct UnmountCall {
         CallOrigin origin;
         char *target;
         MountIdentity identity; /* of the mount to unmount; id 0: none is expected */
+        bool last; /* nobody else is known to have the block device mounted: look whether it is free then */
         /* To read the fingerprint from after the last unmount; source "": no fingerprint. */
         char *source, *fs_type;
 } UnmountCall;
 
-#define UNMOUNT_CALL_TYPE "(" CALL_ORIGIN_TYPE "s" MOUNT_IDENTITY_TYPE "ss)"
+#define UNMOUNT_CALL_TYPE "(" CALL_ORIGIN_TYPE "s" MOUNT_IDENTITY_TYPE "bss)"
 DECLARE_MESSAGE(UnmountCall, unmount_call);
 
 typedef struct UnmountResult {
-        bool unmounted; /* there was a mount */
+        bool unmounted;  /* there was a mount */
+        bool still_open; /* UnmountCall.last: somebody still has the device mounted, or open exclusively */
         /* The file system's fingerprint, if this was its last mount and the call named a source. */
         Fingerprint fingerprint;
 } UnmountResult;
 
-#define UNMOUNT_RESULT_TYPE "(bs)"
+#define UNMOUNT_RESULT_TYPE "(bbs)"
 DECLARE_MESSAGE(UnmountResult, unmount_result);
 
 /* Where a child is (the signal At). */

@@ -72,9 +72,15 @@ static bool is_anywhere(uint64_t id) {
         return mount_table_read_mount(NULL, id, &table) != -ENOENT;
 }
 
+/* Opened before the unmount: a loop device stays attached to its image while it is open. */
+static int open_last_device(const UnmountCall *call) {
+        return call->last ? superblock_open_device(call->identity.id, call->identity.device) : -ENODEV;
+}
+
 int operation_unmount(Child *c, const UnmountCall *call, UnmountResult *result, Failure *f) {
         _cleanup_(mount_note_done) MountNote note = { 0 };
         _cleanup_(source_done) Source source = SOURCE_INIT;
+        _cleanup_close_ int device = -EBADF;
         _cleanup_free_ char *target = NULL;
         int r;
 
@@ -85,6 +91,7 @@ int operation_unmount(Child *c, const UnmountCall *call, UnmountResult *result, 
         if (r == 0)
                 return check_absent(c, call, f);
         open_unmounted_source(c, call, &source);
+        device = open_last_device(call);
         r = tell_at(c, WORKER_AT_UNMOUNT);
         if (r >= 0)
                 r = unmount_noted(c, call, &result->unmounted, f);
@@ -94,9 +101,12 @@ int operation_unmount(Child *c, const UnmountCall *call, UnmountResult *result, 
                 mount_note_remove(note.id, note.unique_id);
         if (!result->unmounted)
                 return 0;
-        if (source.fs)
+        result->still_open = device >= 0 && device_is_claimed_for_long(device) > 0;
+        device = fd_close(device);
+        if (source.fs && !result->still_open)
                 result->fingerprint = source_take_fingerprint(&source);
         target = string_escape(call->target, 200);
-        log_fields(LOG_INFO, (LogField[]){ { "SELVOL_TARGET", target } }, 1, "Unmounted %s.", strempty(target));
+        log_fields(LOG_INFO, (LogField[]){ { "SELVOL_TARGET", target } }, 1, "Unmounted %s%s.", strempty(target),
+                   result->still_open ? ", whose device is still in use" : "");
         return 0;
 }

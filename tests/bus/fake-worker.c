@@ -17,6 +17,7 @@
  *   foreign, exchanged
  *                      is mounted elsewhere on the host; has its target replaced at the last moment
  *   busy               can't be unmounted
+ *   still-open         stays in use by a process in another mount namespace when it is unmounted
  *   xfs, vfat, btrfs, ext3
  *                      holds such a file system; ext3 is mounted as ext4 if that is asked for
  *   noseclabel         shows no labels, though its type does
@@ -786,6 +787,7 @@ static int on_unmount(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         if (found) {
                 size_t i = (size_t) (there - table.mounts);
 
+                result.still_open = call.last && behaves(there->source, "still-open");
                 (void) unlink(FORMAT("%s/note-%" PRIu64, directory, there->mount_id));
                 (void) unlink(FORMAT("%s/device-%" PRIu64, directory, there->mount_id));
                 table.mounts[i] = table.mounts[--table.n_mounts];

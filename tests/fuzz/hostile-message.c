@@ -153,7 +153,8 @@ int append_call(const Chance *c, const char *verb, sd_bus_message *m) {
                                                             .mount_target = percent(c, 50) ? target : NULL,
                                                             .mount = identity });
         if (g_str_equal(verb, WORKER_UNMOUNT))
-                return unmount_call_append(m, &(UnmountCall){ origin, target, identity, source, type });
+                return unmount_call_append(m,
+                                           &(UnmountCall){ origin, target, identity, percent(c, 50), source, type });
         return g_str_equal(verb, WORKER_EXPECT) ? append_expected(c, m) : sd_bus_message_append(m, "t", UINT64_C(0));
 }
 

@@ -323,7 +323,7 @@ static void read_reply(Operation *o, Answer *a) {
                 UnmountResult u;
 
                 g_assert_cmpint(unmount_result_read(o->reply, &u), ==, 0);
-                *a = (Answer){ .unmounted = u.unmounted, .fingerprint = u.fingerprint };
+                *a = (Answer){ .unmounted = u.unmounted, .still_open = u.still_open, .fingerprint = u.fingerprint };
         } else {
                 OperationResult r;
 
@@ -433,6 +433,12 @@ static MountIdentity identity_of(uint64_t id) {
 
 Answer call_unmount(const Worker *w, const char *target, uint64_t id) {
         return call_unmount_of(w, target, id, NULL, NULL);
+}
+
+Answer call_unmount_last(const Worker *w, const char *target, uint64_t id) {
+        _cleanup_(mount_identity_done) MountIdentity identity = identity_of(id);
+
+        return unmount_with(w, &(UnmountCall){ .target = (char *) target, .identity = identity, .last = true });
 }
 
 Answer call_unmount_identity(const Worker *w, const char *target, const MountIdentity *identity) {

@@ -80,8 +80,8 @@ typedef struct Answer {
         bool matches;
         char *actual, *not_reset;
         MarkChange reset;
-        /* Unmount returns this. */
-        bool unmounted;
+        /* Unmount returns these. */
+        bool unmounted, still_open;
 } Answer;
 
 void answer_done(Answer *a);
@@ -130,6 +130,8 @@ Answer call_verify_labels(const Worker *w, const char *path, const char *context
 /* id is 0 if selvold knows of no mount there. */
 Answer call_unmount(const Worker *w, const char *target, uint64_t id);
 Answer call_unmount_identity(const Worker *w, const char *target, const MountIdentity *identity);
+/* The worker looks whether the device is free then. */
+Answer call_unmount_last(const Worker *w, const char *target, uint64_t id);
 /* The worker returns the fingerprint of the source if this was its last mount. */
 Answer call_unmount_of(const Worker *w, const char *target, uint64_t id, const char *source, const char *fs_type);
 

@@ -324,7 +324,8 @@ TEST(test_mounted_elsewhere, "/observe/mounted-elsewhere") {
         g_assert_cmpint(umount2(foreign, 0), ==, 0);
 }
 
-/* The child keeps the device mounted in a mount namespace of its own until it is killed. */
+/* The child keeps the device mounted in a mount namespace of its own until it is killed; with directory NULL
+ * only its copies of all mounts. */
 static pid_t mount_hidden(const char *device, const char *directory) {
         int pair[2];
         char byte;
@@ -333,7 +334,8 @@ static pid_t mount_hidden(const char *device, const char *directory) {
         must(pipe2(pair, O_CLOEXEC));
         pid = fork();
         if (pid == 0) {
-                if (!namespace_try() || mount(device, directory, "ext4", 0, NULL) < 0 || write(pair[1], "", 1) != 1)
+                if (!namespace_try() || (directory && mount(device, directory, "ext4", 0, NULL) < 0) ||
+                    write(pair[1], "", 1) != 1)
                         _exit(1);
                 pause();
                 _exit(1);
@@ -441,6 +443,64 @@ TEST(test_unmount, "/unmount") {
         assert_says(call_unmount(worker, target, mount_id_of(target)), unmounted, ==, true);
         g_assert_false(is_mounted(target));
         g_assert_cmpint(unlink(link), ==, 0);
+}
+
+/* After the last mount the worker looks whether the device is free, if selvold asks for that. */
+typedef struct OpenCase {
+        const char *name, *fs_type;
+        bool of_device, last;
+        bool copy, bind; /* another mount namespace has a copy; a bind mount is there besides */
+        bool still_open;
+} OpenCase;
+
+static const OpenCase open_cases[] = {
+        { "ext4/image/free", "ext4", .last = true },
+        { "ext4/image/copy", "ext4", .last = true, .copy = true, .still_open = true },
+        { "ext4/image/bind", "ext4", .last = true, .bind = true, .still_open = true },
+        { "ext4/image/not-last", "ext4", .copy = true },
+        { "ext4/device/free", "ext4", .of_device = true, .last = true },
+        { "ext4/device/copy", "ext4", .of_device = true, .last = true, .copy = true, .still_open = true },
+        { "xfs/image/free", "xfs", .last = true },
+        { "xfs/image/copy", "xfs", .last = true, .copy = true, .still_open = true },
+        { "btrfs/image/free", "btrfs", .last = true },
+        { "btrfs/device/copy", "btrfs", .of_device = true, .last = true, .copy = true, .still_open = true },
+        { "tmpfs/free", "tmpfs", .last = true },
+        { "tmpfs/copy", "tmpfs", .last = true, .copy = true },
+};
+
+TEST_ROWS(test_still_open, "/unmount/still-open", open_cases, row) {
+        const bool tmpfs = g_str_equal(row->fs_type, "tmpfs");
+        _cleanup_close_ int loop = -EBADF;
+        g_autofree char *image = tmpfs ? g_strdup("tmpfs") : make_image("still-open", row->fs_type),
+                        *target = make_target("still-open"), *bind = make_target("still-open-bind"),
+                        *device = image && row->of_device ? attach_loop(image, &loop) : NULL;
+        pid_t pid = 0;
+
+        if (!image)
+                return;
+        assert_ok(mount_with(worker, device ?: image, row->fs_type, target));
+        if (row->copy)
+                pid = mount_hidden(NULL, NULL);
+        if (row->bind)
+                must(mount(target, bind, NULL, MS_BIND, NULL));
+        for (unsigned i = 0; i < 2; i++) {
+                g_auto(Answer) a = expect_ok(row->last ? call_unmount_last(worker, target, mount_id_of(target))
+                                                       : call_unmount(worker, target, mount_id_of(target)));
+
+                g_assert_true(a.unmounted);
+                g_assert_cmpint(a.still_open, ==, row->still_open && i == 0);
+                if (pid > 0)
+                        must(program_end(pid, SIGKILL));
+                pid = 0;
+                if (row->bind && i == 0)
+                        must(umount2(bind, 0));
+                /* With nobody else the device is free again. */
+                if (i == 0)
+                        assert_ok(mount_with(worker, device ?: image, row->fs_type, target));
+        }
+        loop = fd_close(loop);
+        if (!tmpfs)
+                assert_no_loop(image);
 }
 
 /* The note keeps any id. */
