@@ -32,7 +32,7 @@ static void take_newest(NodeFacts *n, const json_t *objects, const char *key) {
                         n->newest_usec = answer_number(object, key);
 }
 
-static int read_newest(sd_bus *bus, NodeFacts *n) {
+static int read_volumes(sd_bus *bus, NodeFacts *n) {
         _cleanup_json_ json_t *volumes = NULL, *holders = NULL;
         int r;
 
@@ -43,7 +43,7 @@ static int read_newest(sd_bus *bus, NodeFacts *n) {
         take_newest(n, holders, "SinceUSec");
         /* selvold may have recorded volumes after the first reading of the clock. */
         n->now_usec = now_realtime_usec();
-        return 0;
+        return facts_read_kept(n, volumes);
 }
 
 /* A selvold of an earlier version has no such properties. */
@@ -62,7 +62,7 @@ static int read_service(sd_bus *bus, NodeFacts *n) {
                                        &n->version);
         if (r >= 0) {
                 read_configurations(bus, n);
-                return read_newest(bus, n);
+                return read_volumes(bus, n);
         }
         n->call_error = strdup(error.message ?: strerror(-r));
         n->call_error_name = strdup(strempty(error.name));

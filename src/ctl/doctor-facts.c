@@ -93,7 +93,6 @@ static const Mount *find_mount(const MountTable *table, const char *path) {
         return found;
 }
 
-/* Whether access to a file there waits for a server or a process, forever if that has gone. */
 static bool may_hang(const Mount *m) {
         static const char *const types[] = { "nfs", "cifs", "smb", "ceph", "fuse", "9p", "afs", "autofs", "gluster" };
 
@@ -101,6 +100,12 @@ static bool may_hang(const Mount *m) {
                 if (startswith(m->fs_type, types[i]))
                         return true;
         return false;
+}
+
+bool path_may_hang(const MountTable *table, const char *path) {
+        const Mount *m = find_mount(table, path);
+
+        return m && may_hang(m);
 }
 
 static int set_mount(const Mount *m, RootFacts *root) {
@@ -163,12 +168,11 @@ static int read_roots(NodeFacts *n) {
 static int read_label(const MountTable *table, const char *path, DeniedObject object, NodeFacts *n) {
         const bool target = object == DENIED_TARGET;
         char mls = '1', label[CONTEXT_MAX + 1];
-        const Mount *m = find_mount(table, path);
         LabelFacts *l = &n->labels[n->n_labels];
         ssize_t length;
         int r;
 
-        length = m && may_hang(m) ? -1 : getxattr(path, "security.selinux", label, sizeof(label) - 1);
+        length = path_may_hang(table, path) ? -1 : getxattr(path, "security.selinux", label, sizeof(label) - 1);
         if (length < 0)
                 return 0;
         label[length] = '\0';
@@ -317,6 +321,11 @@ void facts_done(NodeFacts *n) {
         for (size_t i = 0; i < n->n_labels; i++)
                 free(n->labels[i].label);
         free(n->labels);
+        for (size_t i = 0; i < n->n_kept; i++) {
+                free(n->kept[i].volume);
+                free(n->kept[i].users);
+        }
+        free(n->kept);
         free(n->kubelet_leads_to);
         free(n->user);
         free(n->mistake);

@@ -299,6 +299,25 @@ static int judge_callers(const NodeFacts *n, json_t *findings) {
                 n->denied_domain);
 }
 
+static int judge_volumes(const NodeFacts *n, json_t *findings) {
+        for (size_t i = 0; i < n->n_kept; i++) {
+                const KeptFacts *k = &n->kept[i];
+                int r;
+
+                r = add_finding(
+                        findings, "volumes", warning,
+                        "if the volume is to be used otherwise, or elsewhere: end that process, or stop its container",
+                        "Nobody holds volume %s, but another mount namespace has it mounted: %s.", k->volume,
+                        k->users);
+                if (r < 0)
+                        return r;
+        }
+        if (n->n_kept > 0 || n->kept_known != YES)
+                return 0;
+        return add_finding(findings, "volumes", ok, NULL,
+                           "No volume that nobody holds is mounted in another mount namespace.");
+}
+
 static int judge_polkit(const NodeFacts *n, json_t *findings) {
         if (n->polkit == NO)
                 return add_finding(findings, "polkit", warning, "install polkit (Debian: apt install polkitd)",
@@ -396,9 +415,9 @@ static int judge_metrics(const NodeFacts *n, json_t *findings) {
 
 int facts_judge(const NodeFacts *n, json_t *findings) {
         static int (*const judges[])(const NodeFacts *n, json_t *findings) = {
-                judge_configuration, judge_selinux, judge_policy, judge_module, judge_roots,
-                judge_labels,        judge_kubelet, judge_kernel, judge_bus,    judge_callers,
-                judge_polkit,        judge_store,   judge_worker, judge_clock,  judge_metrics,
+                judge_configuration, judge_selinux, judge_policy, judge_module,  judge_roots,   judge_labels,
+                judge_kubelet,       judge_kernel,  judge_bus,    judge_callers, judge_volumes, judge_polkit,
+                judge_store,         judge_worker,  judge_clock,  judge_metrics,
         };
 
         for (size_t i = 0; i < ELEMENTSOF(judges); i++) {

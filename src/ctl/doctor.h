@@ -6,6 +6,7 @@
 
 #include "model/settings.h"
 #include "mount/denial.h"
+#include "mount/mountinfo.h"
 
 /* The facts about the node, and doctor's judgment of them. They are separate, so that tests can judge any
  * node. */
@@ -37,6 +38,12 @@ typedef struct LabelFacts {
         Truth allowed; /* selvol-worker may mount there, or use images of this type */
 } LabelFacts;
 
+/* A volume that nobody holds, and that is mounted in another mount namespace. */
+typedef struct KeptFacts {
+        char *volume;
+        char *users; /* as namespaces_describe() has them */
+} KeptFacts;
+
 typedef struct NodeFacts {
         char *user;
         char *mistake; /* in the configuration; NULL: none */
@@ -45,6 +52,9 @@ typedef struct NodeFacts {
         size_t n_roots;
         LabelFacts *labels;
         size_t n_labels;
+        KeptFacts *kept;
+        size_t n_kept;
+        Truth kept_known;
         bool root;              /* root runs doctor */
         bool kubelet;           /* kubelet's directory exists */
         char *kubelet_leads_to; /* by a symbolic link; NULL: none */
@@ -82,10 +92,16 @@ int facts_read(NodeFacts *n) _warn_unused_;
 int facts_read_bus(NodeFacts *n) _warn_unused_;
 /* Reads facts from the journal, if the caller may read it. Returns 0 or -ENOMEM. */
 int facts_read_denials(NodeFacts *n) _warn_unused_;
+/* Finds those of selvold's volumes that nobody holds and that are mounted in another mount namespace. Only
+ * root can. Returns 0 or -ENOMEM. */
+int facts_read_kept(NodeFacts *n, const json_t *volumes) _warn_unused_;
 /* Whether an audit record says that SELinux denied a message between selvold and another domain. Returns 1
  * and that domain, 0, or -ENOMEM. */
 int denial_parse(const char *record, char **ret_domain) _warn_unused_;
 void facts_done(NodeFacts *n);
+
+/* Whether access to a file at the path waits for a server or a process, forever if that has gone. */
+bool path_may_hang(const MountTable *table, const char *path);
 
 /* Appends an object to findings for each check: Check, State ("ok", "warning", "problem" or "unknown"), Text
  * and, unless ok, Remedy. */

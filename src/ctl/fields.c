@@ -57,6 +57,7 @@ static const FieldStyle fields[] = {
         { "LastVerifiedUSec", "Last verified", FORM_TIME },
         { "Message", "Message", FORM_TEXT },
         { "Mismatches", "Mismatches", FORM_COUNT },
+        { "MountedBy", "Mounted by", FORM_ESCAPED },
         { "MountID", "Mount ID" },
         { "MountOptions", "Mount options" },
         { "OnDisk", "On disk" },
@@ -102,8 +103,9 @@ static FieldForm field_form(const char *key) {
 }
 
 bool field_is_long(const char *key) {
-        static const char *const keys[] = { "AlsoAt",  "Context", "CoveredBy", "Holder", "InUse",  "LabelContext",
-                                            "Message", "OnDisk",  "Path",      "Source", "Target", "Text" };
+        static const char *const keys[] = { "AlsoAt",       "Context", "CoveredBy", "Holder", "InUse",
+                                            "LabelContext", "Message", "MountedBy", "OnDisk", "Path",
+                                            "Source",       "Target",  "Text" };
 
         for (size_t i = 0; i < ELEMENTSOF(keys); i++)
                 if (streq(keys[i], key))

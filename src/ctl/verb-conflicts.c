@@ -37,13 +37,23 @@ static void print_with(const char *word, const json_t *object, const char *key) 
                 printf(" %s%s%s", word, isempty(word) ? "" : " ", value);
 }
 
-/* Prints "COMMAND TARGET", quoted so that a person can paste it. */
-static int print_remedy(const char *command, const char *target) {
-        _cleanup_free_ char *word = shell_quote(target);
+/* Prints how the holder or foreign mount ends, with words quoted so that a person can paste them. An unmount
+ * beneath a container that runs ends nothing: the container has its own copy of the mount. */
+static int print_remedy(const json_t *blocker) {
+        const char *name = answer_string(blocker, "Holder"), *podman = startswith(name, "podman:");
+        _cleanup_free_ char *holder = format_string(name), *target = shell_quote(answer_string(blocker, "Target")),
+                            *volume = shell_quote(strempty(podman));
 
-        if (!word)
+        if (!holder || !target || !volume)
                 return -ENOMEM;
-        printf("        To end it: %s %s\n", command, word);
+        fputs("        To end it: ", stdout);
+        if (podman)
+                printf("podman stop $(podman ps -q --filter volume=%s)\n", volume);
+        else if (isempty(name) || streq(name, answer_string(blocker, "Target")))
+                printf("stop what uses it there, then: %s %s\n",
+                       isempty(answer_string(blocker, "Volume")) ? "umount" : "selvolctl unmount", target);
+        else
+                printf("stop %s (if its mount stays then: selvolctl unmount %s)\n", holder, target);
         return 0;
 }
 
@@ -74,10 +84,7 @@ static int print_blocker(const json_t *blocker) {
         print_with("with", blocker, "Context");
         print_since("since", answer_number(blocker, "SinceUSec"));
         puts("");
-        if (isempty(answer_string(blocker, "Target")))
-                return 0;
-        return print_remedy(isempty(answer_string(blocker, "Volume")) ? "umount" : "selvolctl unmount",
-                            answer_string(blocker, "Target"));
+        return isempty(answer_string(blocker, "Target")) ? 0 : print_remedy(blocker);
 }
 
 static int print_waiting(const json_t *job) {

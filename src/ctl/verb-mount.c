@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "basic/string-util.h"
 #include "ctl/follow.h"
+#include "ctl/namespaces.h"
 #include "ctl/print.h"
 #include "ctl/terminal.h"
 #include "ctl/verbs.h"
@@ -78,15 +79,57 @@ int unmount_check(const Args *a) {
         return 0;
 }
 
+/* Adds who has the device of the answer mounted, if this process can see that. */
+static int add_users(json_t *answer) {
+        _cleanup_(namespaces_done) Namespaces all = { 0 };
+        _cleanup_free_ char *users = NULL;
+        dev_t device;
+        int r;
+
+        if (geteuid() != 0 || device_parse(answer_string(answer, "Device"), &device) < 0)
+                return 0;
+        r = namespaces_read(&all);
+        if (r >= 0)
+                r = namespaces_describe(&all, &device, 1, &users);
+        if (r < 0)
+                return r == -ENOMEM ? r : 0;
+        return users && json_object_set_new(answer, "MountedBy", json_string(users)) < 0 ? -ENOMEM : 0;
+}
+
+static void report_still_open(const char *target, const char *users) {
+        report_note(
+                target,
+                !isempty(users)
+                        ? "The device is still in use: a process has it mounted in its own mount namespace. If the volume is to be used otherwise, or elsewhere, end that process, or stop its container."
+                : geteuid() == 0
+                        ? "The device is still in use, but not by a mount in another mount namespace: by another mount here (findmnt), or by a program that has it open alone (fuser -v DEVICE)."
+                        : "The device is still in use, most likely in another mount namespace: 'selvolctl doctor', run by root, names the process.");
+}
+
 int verb_unmount(sd_bus *bus, const Args *a) {
         _cleanup_message_ sd_bus_message *reply = NULL;
         const char *volume = a->n_operands > 1 ? a->operands[0] : NULL, *target = a->operands[a->n_operands - 1];
+        _cleanup_json_ json_t *answer = json_pack("{s:s*, s:s}", "Volume", volume, "Target", target);
         int r;
 
+        if (!answer)
+                return -ENOMEM;
         r = follow_request(bus, a, "unmount", &reply, "UnmountVolume", "ss", strempty(volume), target);
         if (r != 0)
                 return r;
-        return print_result(a, json_pack("{s:s*, s:s}", "Volume", volume, "Target", target), reply);
+        r = answer_add(answer, NULL, reply);
+        if (r < 0)
+                return r;
+        if (!json_is_true(json_object_get(answer, "StillOpen")))
+                return print_answer(a, answer);
+        r = add_users(answer);
+        if (r < 0)
+                return r;
+        r = print_answer(a, answer);
+        if (r < 0)
+                return r;
+        report_still_open(target, answer_string(answer, "MountedBy"));
+        return 0;
 }
 
 int verb_plan(sd_bus *bus, const Args *a) {

@@ -267,7 +267,7 @@ static int explain_refusal(const StageSpec *spec, int number, Failure *f) {
         if (read_only)
                 return failure_set(
                         f, FAILURE_MOUNT_FAILED,
-                        "%s is mounted read-only at '%s' and can't also be mounted read-write (%s): unmount it there first.",
+                        "%s is mounted read-only at '%s' and can't also be mounted read-write (%s): stop what uses it there, then unmount it.",
                         spec->source->name, target, strerrorname_np(number));
         return failure_set(
                 f, FAILURE_MOUNT_FAILED,

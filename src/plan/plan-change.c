@@ -16,7 +16,7 @@ static int plan_last_mount(const ChangeInput *in, Strategy strategy, Plan *p, Fa
         const char *why = NULL;
 
         if (in->observed && in->observed->hidden)
-                return plan_hidden_failure(v->id, v->source, in->observed, f);
+                return plan_hidden_failure(v->id, v, v->source, in->observed, f);
         if (isempty(v->source))
                 why = "its source is not known";
         else if (!v->mounted_here)

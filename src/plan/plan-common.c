@@ -191,9 +191,11 @@ MarkChange plan_change_of_others(const Others *others) {
         return change;
 }
 
-char *plan_describe_search(const char *source, const Observed *observed) {
+char *plan_describe_search(const Volume *own, const char *source, const Observed *observed) {
         _cleanup_free_ char *word = NULL;
 
+        if (own)
+                return strdup("'selvolctl doctor', run by root, names the process");
         if (observed->device)
                 return strdup_printf("grep -l '%s' /proc/[0-9]*/mountinfo", observed->device);
         word = shell_quote(source);
@@ -201,8 +203,9 @@ char *plan_describe_search(const char *source, const Observed *observed) {
                     : NULL;
 }
 
-int plan_hidden_failure(const char *volume, const char *source, const Observed *observed, Failure *f) {
-        _cleanup_free_ char *search = plan_describe_search(source, observed);
+int plan_hidden_failure(const char *volume, const Volume *own, const char *source, const Observed *observed,
+                        Failure *f) {
+        _cleanup_free_ char *search = plan_describe_search(own, source, observed);
 
         if (!search)
                 return -ENOMEM;

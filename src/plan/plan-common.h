@@ -94,11 +94,13 @@ static inline MarkChange mark_change_max(MarkChange a, MarkChange b) {
 /* How other users of the volume can weaken the mark after all files got labels. */
 MarkChange plan_change_of_others(const Others *others);
 
-/* Returns a command that finds the mount namespaces which keep a device mounted. NULL on lack of memory. */
-char *plan_describe_search(const char *source, const Observed *observed) _warn_unused_;
+/* Says how to find the mount namespaces which keep a device mounted. selvolctl knows the devices of recorded
+ * volumes; own: the record, NULL: none. Returns NULL on lack of memory. */
+char *plan_describe_search(const Volume *own, const char *source, const Observed *observed) _warn_unused_;
 
 /* Fails: the device is in use, but the worker can't see a mount of it. Returns BUSY or -ENOMEM. */
-int plan_hidden_failure(const char *volume, const char *source, const Observed *observed, Failure *f);
+int plan_hidden_failure(const char *volume, const Volume *own, const char *source, const Observed *observed,
+                        Failure *f);
 
 /* Estimates the entries and the duration of a walk, if the record has the number of inodes; own may be
  * NULL. */

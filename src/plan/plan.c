@@ -163,10 +163,10 @@ static int check_hidden(const PlanInput *in, const Others *others, const Plan *p
                 return 0;
         if (!own || !own->mounted_this_boot ||
             (needs_group && (own->mark.ownership_state == FILES_UNKNOWN || own->mark.gid != p->fs_group)))
-                return plan_hidden_failure(in->request->volume, in->request->source, in->observed, f);
+                return plan_hidden_failure(in->request->volume, own, in->request->source, in->observed, f);
         if (own->strategy == p->strategy && streq(own->context, p->context))
                 return 0;
-        search = plan_describe_search(in->request->source, in->observed);
+        search = plan_describe_search(own, in->request->source, in->observed);
         if (!search)
                 return -ENOMEM;
         return failure_set(

@@ -74,6 +74,14 @@
                       "({'Version': <'1.2'>, 'SELinuxMode': <'enforcing'>, 'UnrecordedMounts': <[('v', '/t')]>},)"), \
               GET_OBJECTS(VOLUMES), GET_OBJECTS(WAITING_JOBS))
 
+/* A mount that waits for one holder. */
+#define WAITS_FOR(holder)                                                                                              \
+        "({objectpath '/org/selvol1/job/3': {'org.selvol1.Job': {'Id': <uint64 3>, 'Operation': <'mount'>, 'Volume': " \
+        "<'pvc-1'>, 'State': <'waiting'>, 'WaitsFor': <[{'Volume': <'pvc-1'>, 'Holder': <'" holder                     \
+        "'>, 'Target': <'/a'>}]>}}},)"
+#define WAITS_FOR_LINES(whom, remedy) \
+        "Job 3: mount of pvc-1\n    for " whom " pvc-1 at /a\n        To end it: " remedy "\n"
+
 static const Case cases[] = {
         { "conflicts/none", "conflicts", CALLS(NO_OBJECTS), .journal = NO_RECORDS,
           .out = "Nobody waits, and nobody was refused in the last hour.\n" },
@@ -89,15 +97,19 @@ static const Case cases[] = {
         { "conflicts/text", "conflicts", CALLS(GET_OBJECTS(WAITING_JOBS)), .journal = REFUSED,
           .out = "Job 3: mount of pvc-1 at /t for pod-B with u:r:t:s0 waits since 2026-01-01 00:00:00 UTC\n"
                  "    for holder pod-A of pvc-1 at /a\\x1b with u:r:t:s0:c7 since 2026-01-01 00:00:00 UTC\n"
-                 "        To end it: selvolctl unmount $'/a\\x1b'\n"
+                 "        To end it: stop pod-A (if its mount stays then: selvolctl unmount $'/a\\x1b')\n"
                  "    for a mount by others at /mnt\n"
-                 "        To end it: umount /mnt\n"
+                 "        To end it: stop what uses it there, then: umount /mnt\n"
                  "Job 4: unmount of pvc-1\n"
                  "    for job 3: mount of pvc-1 at /t\n"
                  "        To end it: selvolctl cancel 3\n"
                  "Job 5: verify of /x\n"
                  "    for other jobs to end: too many run, or one has left a process that can't be ended\n"
                  "\nRefused in the last hour:\n" REFUSED_LATE_LINE },
+        { "conflicts/podman", "conflicts", CALLS(GET_OBJECTS(WAITS_FOR("podman:db x"))), .journal = NO_RECORDS,
+          .out = WAITS_FOR_LINES("holder podman:db x of", "podman stop $(podman ps -q --filter volume='db x')") },
+        { "conflicts/no-name", "conflicts", CALLS(GET_OBJECTS(WAITS_FOR("/a"))), .journal = NO_RECORDS,
+          .out = WAITS_FOR_LINES("holder /a of", "stop what uses it there, then: selvolctl unmount /a") },
         { "conflicts/abandoned", "conflicts",
           CALLS(GET_OBJECTS(
                   "({objectpath '/org/selvol1/job/7': {'org.selvol1.Job': {'Id': <uint64 7>, 'Operation': <'mount'>, "

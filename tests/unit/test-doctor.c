@@ -12,6 +12,7 @@ static char *types[] = { (char *) "container_file_t", NULL };
 static char *target_roots[] = { (char *) "/var/lib/kubelet/pods", NULL };
 static RootFacts root;
 static LabelFacts label;
+static KeptFacts kept;
 
 /* Nobody frees the members. */
 static const NodeFacts well = {
@@ -76,6 +77,15 @@ static void set_facts(void *member, const char *value) {
         *(char ***) member = list;
 }
 
+static void set_kept(void *member, const char *value) {
+        NodeFacts *n = member;
+
+        kept = (KeptFacts){ (char *) "pvc-1", (char *) g_intern_string(value) };
+        n->kept = &kept;
+        n->n_kept = 1;
+        n->kept_known = YES;
+}
+
 static void lie(NodeFacts *n, const char *word) {
         const Key keys[] = {
                 { "bus_error", set_fact, &n->bus_error },
@@ -88,6 +98,8 @@ static void lie(NodeFacts *n, const char *word) {
                 { "fsopen", set_flag, &n->kernel[KERNEL_FSOPEN] },
                 { "in_force", set_fact, &n->in_force },
                 { "in_worker", set_fact, &n->in_worker },
+                { "kept", set_kept, n },
+                { "kept_known", set_truth, &n->kept_known },
                 { "kubelet", set_flag, &n->kubelet },
                 { "kubelet_leads_to", set_fact, &n->kubelet_leads_to },
                 { "label.allowed", set_truth, &label.allowed },
