@@ -125,6 +125,9 @@ static int set_mount_defaults(MountRequest *q, const char *type) {
         if (fs_type)
                 q->values[OPTION_FS_TYPE] = (OptionValue){ .set = true, .string = fs_type + 1 };
         values_prefer_context_mount(q->values, q->source);
+        /* umount(8), and systemd at shutdown, unmount what mount(8) has mounted. */
+        if (!q->values[OPTION_RELEASE_ON_UMOUNT].set)
+                q->values[OPTION_RELEASE_ON_UMOUNT] = (OptionValue){ .set = true, .number = true };
         if (q->values[OPTION_HOLDER].set)
                 return 0;
         q->holder = strdup_printf("mount:%s", q->target);

@@ -62,6 +62,7 @@ static Holder *holder_new(const Job *job, bool adopted) {
                 .fs_group = p->fs_group,
                 .disk_gid = p->fs_group,
                 .adopted = adopted,
+                .release_on_umount = job->request.release_on_umount,
                 .since_usec = now_realtime_usec(),
                 .context = strdup(strempty(p->context)),
                 .device = strdup(strempty(job->observed.device)),

@@ -60,6 +60,7 @@ typedef struct Request {
         int fs_group_change_policy; /* FSGroupChangePolicy, or -1 */
         bool user_namespace;        /* the runtime will idmap the mount */
         bool ephemeral;             /* the record goes with the last holder */
+        bool release_on_umount;     /* another program, such as umount(8), is to unmount the mount */
         RelabelBy relabel_by;
         WalkOptions walk;
         uint64_t timeout_usec; /* includes the time in the queue; 0: JobTimeoutSec= */
@@ -103,7 +104,7 @@ int target_validate(const char *target, const Settings *settings, Failure *f) _w
 /* Checks the options of a walk, for all methods. Returns 0, -ENOMEM or INVALID_OPTION. */
 int walk_options_validate(const WalkOptions *w, Failure *f) _warn_unused_;
 
-/* Whether both requests ask for the same, so that one reply serves both. Both must be validated. Timeouts and
- * the rate of a walk are ignored, because they change no reply. relabel_by and force count: a skipped walk
- * does not serve a caller who wants all files checked. */
+/* Whether both requests ask for the same, so that one reply serves both. Both must be validated. Timeouts,
+ * the rate of a walk and release_on_umount are ignored: they change no reply. relabel_by and force count: a
+ * skipped walk does not serve a caller who wants all files checked. */
 bool request_equal(const Request *a, const Request *b) _pure_;

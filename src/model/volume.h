@@ -51,10 +51,11 @@ typedef struct Holder {
         Strategy strategy;
         Reason reason;
         bool read_only;
-        bool adopted;        /* another program made the mount */
-        bool relabeled_here; /* strategy relabel: selvol has relabeled the files, not the runtime */
-        gid_t fs_group;      /* the group that the mount shows; GID_NONE: the holder asked for none */
-        gid_t disk_gid;      /* the group on disk: another one if the mount swaps the two */
+        bool adopted;           /* another program made the mount */
+        bool release_on_umount; /* as in the request: an unmount by another program is no loss */
+        bool relabeled_here;    /* strategy relabel: selvol has relabeled the files, not the runtime */
+        gid_t fs_group;         /* the group that the mount shows; GID_NONE: the holder asked for none */
+        gid_t disk_gid;         /* the group on disk: another one if the mount swaps the two */
         uint64_t since_usec;
         char *context;     /* of the strategy, canonical; "" if unused or unknown */
         uint64_t mount_id; /* of the mount at target; 0 until it is known */

@@ -8,8 +8,8 @@
 
 /* --- holders --- */
 
-static void log_holder(const Volume *v, const Holder *h, const char *message, const char *operation,
-                       const char *text) {
+static void log_holder_at(int priority, const Volume *v, const Holder *h, const char *message, const char *operation,
+                          const char *text) {
         const LogField fields[] = {
                 { "MESSAGE_ID", message },
                 { "SELVOL_VOLUME", v->id },
@@ -22,8 +22,13 @@ static void log_holder(const Volume *v, const Holder *h, const char *message, co
         };
         _cleanup_free_ char *target = string_escape(h->target, 200);
 
-        log_fields(LOG_NOTICE, fields, ELEMENTSOF(fields), "Volume %s at %s for %s: %s", v->id, strempty(target),
+        log_fields(priority, fields, ELEMENTSOF(fields), "Volume %s at %s for %s: %s", v->id, strempty(target),
                    h->name, text);
+}
+
+static void log_holder(const Volume *v, const Holder *h, const char *message, const char *operation,
+                       const char *text) {
+        log_holder_at(LOG_NOTICE, v, h, message, operation, text);
 }
 
 /* Two volumes may be one file system, which is free when the last holder of both is gone: then it is told of
@@ -58,6 +63,12 @@ void holder_drop(State *s, Volume *v, Holder *h) {
 void holder_lose(State *s, Volume *v, Holder *h, const char *moved_to) {
         _cleanup_free_ char *target = NULL, *text = NULL;
 
+        if (!moved_to && h->release_on_umount) {
+                log_holder_at(LOG_INFO, v, h, MESSAGE_UNMOUNTED, "unmount",
+                              "Unmounted by umount(8), or another program, as its holder expects.");
+                holder_drop(s, v, h);
+                return;
+        }
         if (moved_to) {
                 target = string_escape(moved_to, 200);
                 text = strdup_printf("Somebody else moved the mount to %s: the holder is released.",

@@ -42,6 +42,7 @@ static const ColumnMember holder_members[] = {
         { HOLDER_TARGET, TEXT, offsetof(Holder, target) },
         { HOLDER_READ_ONLY, FLAG, offsetof(Holder, read_only) },
         { HOLDER_ADOPTED, FLAG, offsetof(Holder, adopted) },
+        { HOLDER_RELEASE_ON_UMOUNT, FLAG, offsetof(Holder, release_on_umount) },
         { HOLDER_SINCE, U64, offsetof(Holder, since_usec) },
         { HOLDER_MOUNT_ID, U64, offsetof(Holder, mount_id) },
         { HOLDER_SPEC, TEXT, offsetof(Holder, spec) },

@@ -44,22 +44,23 @@
         X(VOLUME_INTRODUCER, "introducer", "INTEGER NOT NULL")               \
         X(VOLUME_EPHEMERAL, "ephemeral", "INTEGER NOT NULL")
 
-#define HOLDER_COLUMNS(X)                                              \
-        X(HOLDER_NAME, "name", "TEXT NOT NULL")                        \
-        X(HOLDER_TARGET, "target", "TEXT PRIMARY KEY")                 \
-        X(HOLDER_STATE, "state", "TEXT NOT NULL")                      \
-        X(HOLDER_STRATEGY, "strategy", "TEXT NOT NULL")                \
-        X(HOLDER_REASON, "reason", "TEXT NOT NULL")                    \
-        X(HOLDER_READ_ONLY, "read_only", "INTEGER NOT NULL")           \
-        X(HOLDER_ADOPTED, "adopted", "INTEGER NOT NULL")               \
-        X(HOLDER_SINCE, "since_usec", "INTEGER NOT NULL")              \
-        X(HOLDER_MOUNT_ID, "mount_id", "INTEGER NOT NULL")             \
-        X(HOLDER_SPEC, "spec", "TEXT NOT NULL")                        \
-        X(HOLDER_RELABELED_HERE, "relabeled_here", "INTEGER NOT NULL") \
-        X(HOLDER_FS_GROUP, "fs_group", "INTEGER NOT NULL")             \
-        X(HOLDER_DISK_GID, "disk_gid", "INTEGER NOT NULL")             \
-        X(HOLDER_CONTEXT, "context", "TEXT NOT NULL")                  \
-        X(HOLDER_DEVICE, "device", "TEXT NOT NULL")                    \
+#define HOLDER_COLUMNS(X)                                                    \
+        X(HOLDER_NAME, "name", "TEXT NOT NULL")                              \
+        X(HOLDER_TARGET, "target", "TEXT PRIMARY KEY")                       \
+        X(HOLDER_STATE, "state", "TEXT NOT NULL")                            \
+        X(HOLDER_STRATEGY, "strategy", "TEXT NOT NULL")                      \
+        X(HOLDER_REASON, "reason", "TEXT NOT NULL")                          \
+        X(HOLDER_READ_ONLY, "read_only", "INTEGER NOT NULL")                 \
+        X(HOLDER_ADOPTED, "adopted", "INTEGER NOT NULL")                     \
+        X(HOLDER_SINCE, "since_usec", "INTEGER NOT NULL")                    \
+        X(HOLDER_MOUNT_ID, "mount_id", "INTEGER NOT NULL")                   \
+        X(HOLDER_SPEC, "spec", "TEXT NOT NULL")                              \
+        X(HOLDER_RELABELED_HERE, "relabeled_here", "INTEGER NOT NULL")       \
+        X(HOLDER_FS_GROUP, "fs_group", "INTEGER NOT NULL")                   \
+        X(HOLDER_DISK_GID, "disk_gid", "INTEGER NOT NULL")                   \
+        X(HOLDER_CONTEXT, "context", "TEXT NOT NULL")                        \
+        X(HOLDER_DEVICE, "device", "TEXT NOT NULL")                          \
+        X(HOLDER_RELEASE_ON_UMOUNT, "release_on_umount", "INTEGER NOT NULL") \
         X(HOLDER_SUPERBLOCK, "superblock", "TEXT NOT NULL")
 
 #define COLUMN_POSITION(position, name, type) position,

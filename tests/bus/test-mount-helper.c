@@ -8,7 +8,8 @@
 
 #define PREFERRED "'SELinuxRelabelPolicy': <'OnVolumeMount'>, 'SELinuxMountSupported': <true>"
 #define LEVEL     "'SELinuxLevel': <'s0:c1,c2'>"
-#define HOLDER    "'Holder': <'mount:/t'>"
+#define RELEASE   "'ReleaseOnUmount': <true>"
+#define HOLDER    "'Holder': <'mount:/t'>, " RELEASE
 #define MOUNTED \
         "('" CONTEXT "', '', {'Strategy': <'context-mount'>, 'Text': <'No file is changed.'>, 'MountID': <uint64 7>})"
 #define UNLABELED(reason) "('', '', {'Strategy': <'none'>, 'Reason': <'" reason "'>, 'Text': <'Why.'>})"
@@ -61,9 +62,9 @@ static const Case cases[] = {
 
         { "options/none", "/dev/vdb /t -o volume=db", MOUNT(HOLDER) },
         { "options/type", "/dev/vdb /t -o volume=db -t selvol.ext4", MOUNT("'FSType': <'ext4'>, " HOLDER) },
-        { "options/holder", "/dev/vdb /t -o volume=db,holder=backup", MOUNT("'Holder': <'backup'>") },
+        { "options/holder", "/dev/vdb /t -o volume=db,holder=backup", MOUNT("'Holder': <'backup'>, " RELEASE) },
         { "options/unnamed-holder", "/dev/vdb '/t,x' -o volume=db",
-          CALLS(CALL("MountVolume", "('db', '/dev/vdb', '/t,x', @a{sv} {})", MOUNTED)) },
+          CALLS(CALL("MountVolume", "('db', '/dev/vdb', '/t,x', {" RELEASE "})", MOUNTED)) },
         { "options/read-only", "/dev/vdb /t -o rw,volume=db,ro", MOUNT("'ReadOnly': <true>, " HOLDER) },
         { "options/read-write", "/dev/vdb /t -o ro,volume=db,rw", MOUNT(HOLDER) },
         { "options/of-mount",
@@ -74,8 +75,12 @@ static const Case cases[] = {
           MOUNT("'MountOptions': <['noexec', 'noatime', 'data=ordered', 'options=x', 'c1']>, " HOLDER) },
         { "options/values",
           "/dev/vdb /t -o volume=db,fs-group=7,force,user-namespace=no,max-entries-per-second=9,wait,timeout=1min",
-          MOUNT(HOLDER ", 'FSGroup': <uint32 7>, 'UserNamespace': <false>, 'Force': <true>, 'MaxEntriesPerSecond': "
-                       "<uint64 9>, 'WaitUSec': <uint64 3600000000>, 'TimeoutUSec': <uint64 60000000>") },
+          MOUNT("'Holder': <'mount:/t'>, 'FSGroup': <uint32 7>, 'UserNamespace': <false>, " RELEASE
+                ", 'Force': <true>, 'MaxEntriesPerSecond': "
+                "<uint64 9>, 'WaitUSec': <uint64 3600000000>, 'TimeoutUSec': <uint64 60000000>") },
+        { "options/release-on-umount", "/dev/vdb /t -o volume=db,release-on-umount", MOUNT(HOLDER) },
+        { "options/no-release-on-umount", "/dev/vdb /t -o volume=db,release-on-umount=no",
+          MOUNT("'Holder': <'mount:/t'>, 'ReleaseOnUmount': <false>") },
         { "options/no-value", "/dev/vdb /t -o volume=db,fs-group", .code = 1,
           .err = "mount.selvol: Option fs-group needs a value: fs-group=GID.\n" },
         { "options/bad-value", "/dev/vdb /t -o volume=db,relabel-by=me", .code = 1,

@@ -220,6 +220,7 @@ bool request_set_word(Request *q, const char *word) {
                 { "type", set_string, &q->volume_type },
                 { "user", set_string, &q->user },
                 { "user-namespace", set_flag, &q->user_namespace },
+                { "release-on-umount", set_flag, &q->release_on_umount },
         };
 
         return set_word(keys, G_N_ELEMENTS(keys), word);

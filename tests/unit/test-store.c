@@ -45,6 +45,7 @@ static void assert_sample(Fixture *f, const char *driver) {
         g_assert_cmpint(h->reason, ==, REASON_CONTEXT_SHARED);
         g_assert_true(h->read_only);
         g_assert_false(h->adopted);
+        g_assert_false(h->release_on_umount);
         g_assert_true(h->relabeled_here);
         g_assert_cmpuint(h->fs_group, ==, (gid_t) -2);
         g_assert_cmpuint(h->disk_gid, ==, 1000);
@@ -76,6 +77,7 @@ static void test_replace(Fixture *f, gconstpointer data) {
         v->mounted_here = false;
         v->driver = (free(v->driver), NULL);
         v->holders->adopted = true;
+        v->holders->release_on_umount = true;
         v->holders->state = HOLDER_MOUNTING;
         v->holders->fs_group = v->holders->disk_gid = GID_NONE;
         put(f, v);
@@ -93,6 +95,7 @@ static void test_replace(Fixture *f, gconstpointer data) {
         g_assert_false(read->mounted_here);
         g_assert_null(read->driver);
         g_assert_true(read->holders->adopted);
+        g_assert_true(read->holders->release_on_umount);
         g_assert_cmpint(read->holders->state, ==, HOLDER_MOUNTING);
         g_assert_cmpuint(read->holders->fs_group, ==, GID_NONE);
         g_assert_cmpuint(read->holders->disk_gid, ==, GID_NONE);

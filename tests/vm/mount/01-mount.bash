@@ -30,6 +30,7 @@ yes 'the helper has its type' eval '[[ $(label_of /usr/sbin/mount.selvol) == *:s
 mount_says -v -t selvol -o "$options" /dev/scratch0 "$D"
 like 'verbose' "$said" "volume db, is mounted at $D" "$file_type:s0:c1,c2" 'no file has to be changed'
 no 'nothing is noted for umount' grep -q selvol /run/mount/utab
+lost=$(counter selvol_holders_lost_total)
 mounted_and_released device "$D"
 for source in LABEL=selvol-db "UUID=$uuid"; do
     yes "$source" mount -t selvol.ext4 -o "$options" "$source" "$D"
@@ -70,6 +71,9 @@ is 'relabeled: no warning' "$said" ''
 is 'relabeled: the label' "$(label_of "$D")" "$file_type:s0:c1,c2"
 umount "$D"
 released 'relabeled' db
+
+is 'umount: nothing is lost' "$(counter selvol_holders_lost_total)" "$lost"
+journal_has 'umount: in the journal' SELVOL_VOLUME=db SELVOL_OPERATION=unmount PRIORITY=6 SELVOL_HOLDER="mount:$D"
 
 # ---- conflicts
 
