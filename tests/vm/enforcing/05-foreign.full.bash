@@ -63,12 +63,14 @@ unshare -m --propagation private sh -c 'echo copied && exec sleep 1000' </dev/nu
 hidden=$!
 wait_for grep -q copied "$scratch/copy"
 unmount_volume foreign "$T"
+is 'a copy is left: told' "$(field Unmounted) $(field StillOpen)" 'true true'
 no 'a copy is left: unmounted here' is_mounted "$T"
+like 'a copy is left: who has it' "$(selvolctl doctor)" "process $hidden (sleep) at $T"
 mount_with s0:c2,c1 foreign /dev/scratch0 "$T"
 answers 'a copy is left: mounted again' "$file_type:s0:c1,c2" '' context-mount context-mount
 is_labeled 'a copy is left: the label' "$T" s0:c1,c2
 unmount_volume foreign "$T"
-refused 'a copy is left: another context' ContextConflict mountinfo mount_with s0:c3,c4 foreign /dev/scratch0 "$T"
+refused 'a copy is left: another context' ContextConflict 'selvolctl doctor' mount_with s0:c3,c4 foreign /dev/scratch0 "$T"
 end_process $hidden
 mount_with s0:c3,c4 foreign /dev/scratch0 "$T"
 is_labeled 'the copy has gone: the other context' "$T" s0:c3,c4
