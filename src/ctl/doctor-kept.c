@@ -6,18 +6,24 @@
 #include "ctl/doctor.h"
 #include "ctl/format.h"
 #include "ctl/namespaces.h"
+#include "model/request.h"
 #include "mount/loop-device.h"
 
-/* The devices of a source: of an image its loop devices. None if it has none, or can't be looked at. */
+/* The devices of a source: of an image its loop devices. None if it has none, if it can't be looked at, or if
+ * udev encodes the label that names it. */
 static int find_devices(const MountTable *table, const char *source, dev_t **ret, size_t *ret_n) {
+        const char *directory, *tag = source_tag(source, &directory);
+        _cleanup_free_ char *path = tag ? strdup_printf("%s/%s", directory, tag) : strdup(source);
         struct stat st;
 
         *ret = NULL;
         *ret_n = 0;
-        if (source[0] != '/' || path_may_hang(table, source) || stat(source, &st) < 0)
+        if (!path)
+                return -ENOMEM;
+        if (path[0] != '/' || path_may_hang(table, path) || stat(path, &st) < 0)
                 return 0;
         if (S_ISREG(st.st_mode))
-                return loop_find(st.st_dev, st.st_ino, source, ret, ret_n) == -ENOMEM ? -ENOMEM : 0;
+                return loop_find(st.st_dev, st.st_ino, path, ret, ret_n) == -ENOMEM ? -ENOMEM : 0;
         if (!S_ISBLK(st.st_mode))
                 return 0;
         *ret = malloc(sizeof(dev_t));

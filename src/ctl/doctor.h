@@ -54,7 +54,7 @@ typedef struct NodeFacts {
         size_t n_labels;
         KeptFacts *kept;
         size_t n_kept;
-        Truth kept_known;
+        Truth kept_known;       /* not unless root runs doctor, and selvold answers */
         bool root;              /* root runs doctor */
         bool kubelet;           /* kubelet's directory exists */
         char *kubelet_leads_to; /* by a symbolic link; NULL: none */
