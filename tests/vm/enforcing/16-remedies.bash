@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2154,SC2086,SC2046 # of lib.bash; words
+# Each remedy is followed to the letter: the test takes section, file and commands from the message, puts a name where
+# the message has a word for one, and makes the same call again.
+
+S=/srv/remedies I=/var/lib/selvol-images/remedies T=$pods/remedies/v dropin=$conf_dir/50-local.conf
+mkdir -p $S/t $I "$T"
+mkfs.ext4 -q -F /dev/scratch0
+disk=$(realpath /dev/scratch0)
+
+# set_as_told VALUE: repeats the current value of the setting that the message names and adds VALUE, or, if the message
+# names no setting, makes VALUE a line of the section
+set_as_told() {
+    local section file command key line=$1
+    [[ $message =~ (under|section)\ \[([^]]*)\]\ in\ ([^,]*),\ then\ run\ \'([^\']*)\' ]] || return 1
+    section=${BASH_REMATCH[2]} file=${BASH_REMATCH[3]} command=${BASH_REMATCH[4]}
+    if [[ $message =~ current\ value\ of\ ([A-Za-z]*)=\ \(([^\)]*)\) ]]; then
+        key=${BASH_REMATCH[1]}
+        line=$(${BASH_REMATCH[2]} --no-pager | sed -n "/^\[$section\]/,/^\[/s/^$key=.*/&/p")" $1"
+    elif [[ $message =~ set\ ([A-Za-z]*=[^ ]*)\ under ]]; then
+        line=${BASH_REMATCH[1]}
+    fi
+    mkdir -p "$(dirname "$file")"
+    printf '[%s]\n%s\n' "$section" "$line" >>"$file"
+    $command
+}
+
+# run_as_told REGEX [WORD NAME]...: runs the command in the message that the expression finds, with names for words
+run_as_told() {
+    local command
+    [[ $message =~ $1 ]] || return 1
+    command=${BASH_REMATCH[1]:-${BASH_REMATCH[0]}}
+    shift
+    for ((; $# > 0;)); do
+        command=${command//$1/$2}
+        shift 2
+    done
+    eval "$command"
+}
+
+# remedy NAME ERROR FOLLOW... -- CALL...: the call fails with the error, and succeeds when the remedy was followed
+remedy() {
+    local name=$1 kind=$2 follow=() told
+    shift 2
+    while [[ $1 != -- ]]; do
+        follow+=("$1")
+        shift
+    done
+    shift
+    "$@"
+    told="$error $message"
+    if [[ $error != "$kind" ]]; then
+        not_ok "$name" "got:      $told $reply" "expected: $kind"
+        return
+    fi
+    if ! "${follow[@]}" >"$scratch/follow" 2>&1; then
+        not_ok "$name" "the remedy fails: $told" "$(<"$scratch/follow")"
+        return
+    fi
+    answers_calls >/dev/null
+    "$@"
+    if [[ -z $error ]]; then ok "$name"; else not_ok "$name" "first: $told" "then:  $error $message"; fi
+}
+mount_default() { mount_with s0:c1,c2 "$@"; }
+# beneath TARGET: the target is allowed, whatever else is in the way
+is_beneath() { mount_default t "$disk" "$1" && return; [[ $error != PathNotAllowed ]] && error=''; }
+
+# ---- configuration -----------------------------------------------------------------------------------------
+remedy 'a target outside of TargetRoots=' PathNotAllowed set_as_told $S -- is_beneath $S/t
+remedy 'a target of another type' SELinuxDenied run_as_told 'such a type: (.*)' -- mount_default t "$disk" $S/t
+unmount_volume t $S/t
+truncate -s 8M $S/image
+mkfs.ext4 -q -F $S/image
+remedy 'a source outside of SourceRoots=' PathNotAllowed set_as_told $S -- mount_default s $S/image "$T" "SELinuxRelabelPolicy s Always"
+unmount_volume s "$T"
+remedy 'a file system that is not allowed' TypeNotAllowed set_as_told 'Source=none' -- mount_default r none "$T" 'FSType s ramfs'
+unmount_volume r "$T"
+remedy 'a mount option that is not allowed' InvalidOption set_as_told debug -- mount_default o "$disk" "$T" 'MountOptions as 1 debug'
+unmount_volume o "$T"
+remedy 'a type of volume' InvalidOption set_as_told Managed=always -- mount_default v "$disk" "$T" 'VolumeType s example'
+unmount_volume v "$T"
+truncate -s 8M $I/others
+mkfs.ext4 -q -F $I/others
+chown 1000 $I/others
+remedy 'an image of others' PathNotAllowed run_as_told 'chown root' 'chown root' "chown root $I/others" -- mount_default others $I/others "$T"
+unmount_volume others "$T"
+chown 1000 $I/others
+remedy 'an image of others that is to be allowed' PathNotAllowed set_as_told '' -- mount_default others $I/others "$T"
+unmount_volume others "$T"
+
+# ---- SELinux -----------------------------------------------------------------------------------------------
+mknod /dev/remedies b $(stat -L -c '0x%t 0x%T' "$disk")
+chcon -t tape_device_t /dev/remedies
+remedy 'a disk of another type' SELinuxDenied run_as_told 'such a type: (.*)' -- mount_default d /dev/remedies "$T"
+unmount_volume d "$T"
+semanage fcontext -d -f b /dev/remedies
+rm /dev/remedies
+chcon -t user_home_t $I/others
+remedy 'an image of another type' SELinuxDenied run_as_told 'such a type: (.*)' -- mount_default others $I/others "$T"
+unmount_volume others "$T"
+
+# ---- disks and files ---------------------------------------------------------------------------------------
+truncate -s 32M $I/parts
+printf 'label: dos\n2048\n' | sfdisk -q $I/parts
+pass_partition() {
+    local command=${message#*"'"}
+    device=$(${command%%"'"*} $I/parts)p1
+    mkfs.ext4 -q -F "$device"
+}
+mount_partition() { mount_default parts "${device:-$I/parts}" "$T"; }
+device=
+remedy 'an image with partitions' InvalidVolume pass_partition -- mount_partition
+unmount_volume parts "$T"
+losetup -d "${device%p1}"
+# A clone of a disk in use: its journal is not clean.
+mount /dev/scratch0 /mnt
+echo >/mnt/file
+sync
+dd if=/dev/scratch0 of=/dev/scratch1 bs=1M status=none
+umount /mnt
+blockdev --setro /dev/scratch1
+mount_clone() { mount_default clone /dev/scratch1 "$T" 'ReadOnly b true' "$@" ${clone_options:-}; }
+add_option() { [[ $message == *'mount option noload'* ]] && clone_options='MountOptions as 1 noload'; }
+clone_options=
+remedy 'a clone that can not be written' MountFailed add_option -- mount_clone
+unmount_volume clone "$T"
+clone_options=
+remedy 'a clone that is to be written' MountFailed run_as_told 'blockdev --setrw' 'setrw' "setrw /dev/scratch1" -- mount_clone
+unmount_volume clone "$T"
+mount_volume files "$disk" "$T" "$always" 'SELinuxLevel s s0:c1,c2' 'RelabelBy s runtime'
+echo >"$T/file"
+chattr +i "$T/file"
+# try COMMAND...: sets error and message as call does
+try() { if message=$("$@" 2>&1); then error=''; else error=failed; fi; }
+relabel() { try selvolctl relabel files "$file_type:s0:c7,c8"; }
+remedy 'an immutable file' failed run_as_told 'chattr -i -a' '-i -a' "-i -a $T/file" -- relabel
+unmount_volume files "$T"
+
+# ---- names that moved --------------------------------------------------------------------------------------
+wipefs -qa /dev/scratch1
+mkfs.ext4 -q -F /dev/scratch1
+mount_default one /dev/scratch0 "$T"
+unmount_volume one "$T"
+mount_default two /dev/scratch1 "$T"
+unmount_volume two "$T"
+remedy 'an id of another disk' SourceChanged run_as_told 'selvolctl forget one' -- mount_default one /dev/scratch1 "$T"
+unmount_volume one "$T"
+
+# ---- the service -------------------------------------------------------------------------------------------
+systemctl mask --now selvold >/dev/null 2>&1
+list() { try selvolctl list; }
+remedy 'a masked service' failed run_as_told 'systemctl unmask selvold' -- list
+useradd -r remedies
+list_as_user() { try setpriv --reuid remedies --regid remedies --init-groups selvolctl list; }
+remedy 'a user who may not call' failed run_as_told 'usermod -aG selvol USER' USER remedies -- list_as_user
+userdel remedies
+
+rm -f $dropin
+semanage fcontext -d "$S/t(/.*)?" 2>/dev/null || semanage fcontext -l -C
+configure
+rm -rf $S $I "$pods/remedies"
+wipefs -qa /dev/scratch0 /dev/scratch1
+clean remedies
