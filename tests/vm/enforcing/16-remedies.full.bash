@@ -4,9 +4,11 @@
 # Each remedy is followed to the letter: the test takes section, file and commands from the message, puts a name where
 # the message has a word for one, and makes the same call again.
 
-S=/srv/remedies I=/var/lib/selvol-images/remedies T=$pods/remedies/v dropin=$conf_dir/50-local.conf
-mkdir -p $S/t $I "$T"
+S=/srv/remedies M=/srv/remedies-images I=/var/lib/selvol-images/remedies T=$pods/remedies/v dropin=$conf_dir/50-local.conf
+mkdir -p $S/t $M $I "$T"
 mkfs.ext4 -q -F /dev/scratch0
+# semanage makes the policy anew, from the modules of the store.
+semodule -l | grep -qx selvol || semodule -i /usr/share/selinux/packages/selvol.pp
 disk=$(realpath /dev/scratch0)
 
 # set_as_told VALUE: repeats the current value of the setting that the message names and adds VALUE, or, if the message
@@ -63,16 +65,17 @@ remedy() {
     if [[ -z $error ]]; then ok "$name"; else not_ok "$name" "first: $told" "then:  $error $message"; fi
 }
 mount_default() { mount_with s0:c1,c2 "$@"; }
-# beneath TARGET: the target is allowed, whatever else is in the way
-is_beneath() { mount_default t "$disk" "$1" && return; [[ $error != PathNotAllowed ]] && error=''; }
+# beneath SOURCE TARGET: both are allowed, whatever else is in the way
+is_beneath() { mount_default t "$@" && return; [[ $error != PathNotAllowed ]] && error=''; }
 
 # ---- configuration -----------------------------------------------------------------------------------------
-remedy 'a target outside of TargetRoots=' PathNotAllowed set_as_told $S -- is_beneath $S/t
+remedy 'a target outside of TargetRoots=' PathNotAllowed set_as_told $S -- is_beneath "$disk" $S/t
 remedy 'a target of another type' SELinuxDenied run_as_told 'such a type: (.*)' -- mount_default t "$disk" $S/t
 unmount_volume t $S/t
-truncate -s 8M $S/image
-mkfs.ext4 -q -F $S/image
-remedy 'a source outside of SourceRoots=' PathNotAllowed set_as_told $S -- mount_default s $S/image "$T" "SELinuxRelabelPolicy s Always"
+truncate -s 8M $M/to-be-denied
+mkfs.ext4 -q -F $M/to-be-denied
+remedy 'a source outside of SourceRoots=' PathNotAllowed set_as_told $M -- is_beneath $M/to-be-denied "$T"
+remedy 'a source of another type' SELinuxDenied run_as_told 'such a type: (.*)' -- mount_default s $M/to-be-denied "$T"
 unmount_volume s "$T"
 remedy 'a file system that is not allowed' TypeNotAllowed set_as_told 'Source=none' -- mount_default r none "$T" 'FSType s ramfs'
 unmount_volume r "$T"
@@ -80,33 +83,33 @@ remedy 'a mount option that is not allowed' InvalidOption set_as_told debug -- m
 unmount_volume o "$T"
 remedy 'a type of volume' InvalidOption set_as_told Managed=always -- mount_default v "$disk" "$T" 'VolumeType s example'
 unmount_volume v "$T"
-truncate -s 8M $I/others
-mkfs.ext4 -q -F $I/others
-chown 1000 $I/others
-remedy 'an image of others' PathNotAllowed run_as_told 'chown root' 'chown root' "chown root $I/others" -- mount_default others $I/others "$T"
+truncate -s 8M $I/to-be-denied
+mkfs.ext4 -q -F $I/to-be-denied
+chown 1000 $I/to-be-denied
+remedy 'an image of others' PathNotAllowed run_as_told 'chown root' 'chown root' "chown root $I/to-be-denied" -- mount_default others $I/to-be-denied "$T"
 unmount_volume others "$T"
-chown 1000 $I/others
-remedy 'an image of others that is to be allowed' PathNotAllowed set_as_told '' -- mount_default others $I/others "$T"
+chown 1000 $I/to-be-denied
+remedy 'an image of others that is to be allowed' PathNotAllowed set_as_told '' -- mount_default others $I/to-be-denied "$T"
 unmount_volume others "$T"
 
 # ---- SELinux -----------------------------------------------------------------------------------------------
-mknod /dev/remedies b $(stat -L -c '0x%t 0x%T' "$disk")
-chcon -t tape_device_t /dev/remedies
-remedy 'a disk of another type' SELinuxDenied run_as_told 'such a type: (.*)' -- mount_default d /dev/remedies "$T"
+mknod /dev/to-be-denied b $(stat -L -c '0x%t 0x%T' "$disk")
+chcon -t tape_device_t /dev/to-be-denied
+remedy 'a disk of another type' SELinuxDenied run_as_told 'such a type: (.*)' -- mount_default d /dev/to-be-denied "$T"
 unmount_volume d "$T"
-semanage fcontext -d -f b /dev/remedies
-rm /dev/remedies
-chcon -t user_home_t $I/others
-remedy 'an image of another type' SELinuxDenied run_as_told 'such a type: (.*)' -- mount_default others $I/others "$T"
+semanage fcontext -d -f b /dev/to-be-denied
+rm /dev/to-be-denied
+chcon -t user_home_t $I/to-be-denied
+remedy 'an image of another type' SELinuxDenied run_as_told 'such a type: (.*)' -- mount_default others $I/to-be-denied "$T"
 unmount_volume others "$T"
 
 # ---- disks and files ---------------------------------------------------------------------------------------
 truncate -s 32M $I/parts
-printf 'label: dos\n2048\n' | sfdisk -q $I/parts
+# One partition of the table of a PC, from sector 2048 to the end.
+printf '\203\0\0\0\0\010\0\0\0\350\0\0' | dd of=$I/parts bs=1 seek=450 conv=notrunc status=none
+printf '\125\252' | dd of=$I/parts bs=1 seek=510 conv=notrunc status=none
 pass_partition() {
-    local command=${message#*"'"}
-    device=$(${command%%"'"*} $I/parts)p1
-    mkfs.ext4 -q -F "$device"
+    [[ $message =~ with\ \'([^\']*)\' ]] && device=$(${BASH_REMATCH[1]} $I/parts)p1 && mkfs.ext4 -q -F "$device"
 }
 mount_partition() { mount_default parts "${device:-$I/parts}" "$T"; }
 device=
@@ -120,15 +123,15 @@ sync
 dd if=/dev/scratch0 of=/dev/scratch1 bs=1M status=none
 umount /mnt
 blockdev --setro /dev/scratch1
-mount_clone() { mount_default clone /dev/scratch1 "$T" 'ReadOnly b true' "$@" ${clone_options:-}; }
-add_option() { [[ $message == *'mount option noload'* ]] && clone_options='MountOptions as 1 noload'; }
-clone_options=
+mount_clone() { mount_default clone /dev/scratch1 "$T" "${clone_options[@]}"; }
+add_option() { [[ $message == *'mount option noload'* ]] && clone_options+=('MountOptions as 1 noload'); }
+clone_options=('ReadOnly b true')
 remedy 'a clone that can not be written' MountFailed add_option -- mount_clone
 unmount_volume clone "$T"
-clone_options=
+clone_options=()
 remedy 'a clone that is to be written' MountFailed run_as_told 'blockdev --setrw' 'setrw' "setrw /dev/scratch1" -- mount_clone
 unmount_volume clone "$T"
-mount_volume files "$disk" "$T" "$always" 'SELinuxLevel s s0:c1,c2' 'RelabelBy s runtime'
+mount_volume files "$disk" "$T" "$always" 'RelabelBy s none'
 echo >"$T/file"
 chattr +i "$T/file"
 # try COMMAND...: sets error and message as call does
@@ -157,8 +160,9 @@ remedy 'a user who may not call' failed run_as_told 'usermod -aG selvol USER' US
 userdel remedies
 
 rm -f $dropin
-semanage fcontext -d "$S/t(/.*)?" 2>/dev/null || semanage fcontext -l -C
+semanage fcontext -d "$S(/.*)?"
+semanage fcontext -d "$M(/.*)?"
 configure
-rm -rf $S $I "$pods/remedies"
+rm -rf $S $M $I "$pods/remedies"
 wipefs -qa /dev/scratch0 /dev/scratch1
 clean remedies
