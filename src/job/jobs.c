@@ -8,7 +8,9 @@
 #include "job/jobs.h"
 #include "job/job-queue.h"
 #include "job/orphans.h"
+#include "job/places.h"
 #include "job/run.h"
+#include "model/quota.h"
 #include "state/commit.h"
 #include "state/reconcile.h"
 

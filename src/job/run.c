@@ -8,6 +8,7 @@
 #include "job/job-record.h"
 #include "job/forget.h"
 #include "job/job-queue.h"
+#include "job/places.h"
 #include "job/run.h"
 #include "state/commit.h"
 #include "state/watch.h"
