@@ -10,6 +10,7 @@
 #include "job/job-record.h"
 #include "job/job-queue.h"
 #include "job/orphans.h"
+#include "job/places.h"
 #include "state/commit.h"
 #include "state/watch.h"
 #include "wire/peer.h"
@@ -343,7 +344,7 @@ static void fail_waiting(Job *job) {
                                      operation_to_string(job->operation)));
         } else if (queue_waits_for_conflict(job))
                 queue_tell_wait(job);
-        else if (!orphans_fail_busy(job))
+        else if (!orphans_fail_busy(job) && !places_fail_busy(job))
                 queue_fail_busy(job);
 }
 
@@ -353,7 +354,8 @@ int job_on_timer(sd_event_source *source, uint64_t usec, void *userdata) {
 
         if (now >= job->notice_usec) {
                 job->notice_usec = UINT64_MAX;
-                queue_log_long_wait(job);
+                if (!places_log_orphans(job))
+                        queue_log_long_wait(job);
         }
         if (now >= job->deadline_usec) {
                 job->deadline_usec = UINT64_MAX;

@@ -175,6 +175,7 @@ static inline bool job_is_of_path(const Job *job) {
 static inline CallOrigin job_origin(const Job *job) {
         return (CallOrigin){
                 .volume = job->request.volume,
+                .source = job->source,
                 .job = job->id,
                 .settings = job->jobs->state->settings.digest,
         };

@@ -5,22 +5,13 @@
 #include "job/job-queue.h"
 #include "job/orphans.h"
 
-typedef struct Orphan Orphan;
-struct Orphan {
-        Orphan *prev, *next;
-        Jobs *jobs;
-        pid_t pid;
-        char *operation, *volume, *target;
-        Claimant claims;
-        bool listed; /* by the last look */
-};
-
 static Orphan *orphan_free(Orphan *o) {
         if (o) {
                 claims_leave(&o->jobs->state->claims, &o->claims);
                 free(o->operation);
                 free(o->volume);
                 free(o->target);
+                free(o->source);
                 free(o);
         }
         return NULL;
@@ -42,11 +33,14 @@ static int add_orphan(Jobs *jobs, const OrphanInfo *info, Orphan **ret) {
         o->operation = strdup(info->operation);
         o->volume = strdup(volume);
         o->target = strdup(info->target);
-        if (!o->operation || !o->volume || !o->target)
+        o->source = strdup(info->source);
+        if (!o->operation || !o->volume || !o->target || !o->source)
                 return -ENOMEM;
-        r = queue_enter(jobs->state, &o->claims, o->volume, o->target);
-        if (r < 0)
-                return r;
+        if (!streq(o->operation, WORKER_MOUNT_PLAN) && !streq(o->operation, WORKER_VERIFY)) {
+                r = queue_enter(jobs->state, &o->claims, o->volume, o->target);
+                if (r < 0)
+                        return r;
+        }
         log_notice(
                 "%s: worker process %i, from before selvold was restarted, still runs (%s%s%s); what it uses stays busy.",
                 o->volume, (int) o->pid, o->operation, isempty(o->target) ? "" : " at ", o->target);

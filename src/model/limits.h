@@ -25,7 +25,8 @@ enum {
         HOLDERS_MAX = 256,       /* holders of one volume: kubelet has at most some 250 pods */
 };
 
-/* Running jobs: each has a child of the worker, which accepts SERVER_CONNECTIONS_MAX connections. */
+/* Running jobs: each has a child of the worker, which accepts SERVER_CONNECTIONS_MAX connections. The
+ * children of an earlier selvold count as jobs. */
 enum {
         JOBS_MAX = 64,                /* jobs: disks and servers gain nothing from more */
         JOBS_RESERVED = 16,           /* part of JOBS_MAX for root: kubelet does not wait for users */
@@ -33,6 +34,7 @@ enum {
         JOBS_OF_CALLER_MAX = 48,      /* part of JOBS_MAX: one caller leaves room for others */
         JOBS_OF_SOURCE_MAX = 16,      /* jobs, and as many unmounts: a server that hangs leaves room */
         SERVER_CONNECTIONS_MAX = 128, /* connections: of jobs, of the watch, and of children that linger */
+        SERVER_RESERVED = 32,         /* part of it: unmounts, verifies and the watch need fewer */
 };
 
 /* Jobs that run or wait: a job takes some 3 KB. */

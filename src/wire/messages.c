@@ -120,6 +120,7 @@ DEFINE_MESSAGE(MountIdentity, mount_identity, MOUNT_IDENTITY_TYPE);
 
 static const MessageField call_origin_fields[] = {
         FIELD_TEXT(CallOrigin, volume),
+        FIELD_TEXT(CallOrigin, source),
         FIELD_U64(CallOrigin, job),
         FIELD_U64(CallOrigin, settings),
 };
@@ -200,10 +201,8 @@ static bool orphan_info_is_good(const void *object) {
 }
 
 static const MessageField orphan_info_fields[] = {
-        FIELD_INT(OrphanInfo, pid, 1, INT_MAX),
-        FIELD_LINE(OrphanInfo, operation),
-        FIELD_VOLUME(OrphanInfo, volume),
-        FIELD_LINE(OrphanInfo, target),
+        FIELD_INT(OrphanInfo, pid, 1, INT_MAX), FIELD_LINE(OrphanInfo, operation), FIELD_VOLUME(OrphanInfo, volume),
+        FIELD_LINE(OrphanInfo, target),         FIELD_LINE(OrphanInfo, source),
 };
 DEFINE_MESSAGE(OrphanInfo, orphan_info, ORPHAN_INFO_TYPE, .is_good = orphan_info_is_good);
 

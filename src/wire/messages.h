@@ -43,15 +43,17 @@ typedef struct MountIdentity {
 #define MOUNT_IDENTITY_TYPE "(ts)"
 DECLARE_MESSAGE(MountIdentity, mount_identity);
 
-/* Begins each call: volume and job, for messages and the journal entries of the child, and the digest of
- * selvold's configuration; 0: the peer has none to compare. */
+/* Begins each call: volume and job, for messages and the journal entries of the child; what may hang as a
+ * whole, by which a later selvold counts the child (job/places.h), "": nothing; and the digest of selvold's
+ * configuration, 0: the peer has none to compare. */
 typedef struct CallOrigin {
         char *volume;
+        char *source;
         uint64_t job;
         uint64_t settings;
 } CallOrigin;
 
-#define CALL_ORIGIN_TYPE "(stt)"
+#define CALL_ORIGIN_TYPE "(sstt)"
 DECLARE_MESSAGE(CallOrigin, call_origin);
 
 typedef struct MountCall {
@@ -146,12 +148,13 @@ DECLARE_STRING_TABLE(worker_at, WorkerAt);
 /* A child that still runs for another process, perhaps for one that is gone. */
 typedef struct OrphanInfo {
         pid_t pid;
-        char *operation; /* the worker's method */
+        char *operation; /* the worker's method; WORKER_MOUNT_PLAN */
         char *volume;    /* "": the volume recorded at the target */
         char *target;    /* "": none */
+        char *source;    /* as the call had it: CallOrigin */
 } OrphanInfo;
 
-#define ORPHAN_INFO_TYPE "(isss)"
+#define ORPHAN_INFO_TYPE "(issss)"
 DECLARE_MESSAGE(OrphanInfo, orphan_info);
 
 /* The present state when a watch begins. */

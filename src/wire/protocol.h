@@ -12,7 +12,10 @@
  * Errors are org.selvol1.Error.KIND (model/failure.h). The worker checks every request and every answer
  * against the configuration, which it reads itself, whatever selvold has checked before. Each call has the
  * digest of selvold's configuration: if it differs, the worker reads the files again; if it still differs,
- * every call but Unmount and Watch fails. wire/messages.h has the messages. */
+ * every call but Unmount and Watch fails. wire/messages.h has the messages.
+ *
+ * The worker keeps SERVER_RESERVED of its connections for Unmount, Verify and Watch: when other calls have
+ * all others, a further one fails with BUSY. */
 
 /* The paths are as short as possible: if memory runs out while an object is added, sd-bus keeps the objects
  * that it has made for the parent paths, and aborts when the connection is freed (seen in 252). */
@@ -42,13 +45,15 @@
  * Expect(MountFact): on a connection that watches, names a mount that must exist, because it may have come
  *   and gone between two looks. The worker looks for it within half a second, and reports it as removed if
  *   it is not there. */
-#define WORKER_MOUNT   "Mount"
-#define WORKER_ADOPT   "Adopt"
-#define WORKER_CHANGE  "Change"
-#define WORKER_VERIFY  "Verify"
-#define WORKER_UNMOUNT "Unmount"
-#define WORKER_WATCH   "Watch"
-#define WORKER_EXPECT  "Expect"
+#define WORKER_MOUNT "Mount"
+/* In a list of children, a Mount that only plans: it changes nothing, whenever it ends. */
+#define WORKER_MOUNT_PLAN "Plan"
+#define WORKER_ADOPT      "Adopt"
+#define WORKER_CHANGE     "Change"
+#define WORKER_VERIFY     "Verify"
+#define WORKER_UNMOUNT    "Unmount"
+#define WORKER_WATCH      "Watch"
+#define WORKER_EXPECT     "Expect"
 
 /* Signals of the worker.
  *

@@ -18,6 +18,7 @@ typedef struct Entry {
         char operation[16];
         char volume[VOLUME_ID_MAX + 1];
         char target[PATH_MAX];
+        char source[PATH_MAX];
 } Entry;
 
 struct Children {
@@ -36,23 +37,50 @@ int children_new(size_t n, Children **ret) {
         return 0;
 }
 
-void child_enter(const Child *c, const char *operation, const char *volume, const char *target) {
-        Children *all = c->children;
+/* Text that a peer has made up must not keep a later selvold from reading the list. */
+static void copy_text(char *to, size_t size, const char *text) {
+        const size_t n = isempty(text) || !text_is_clean(text) ? 0 : utf8_length_within(text, size - 1);
 
-        for (Entry *e = all->entries; e < all->entries + all->n; e++) {
+        memcpy(to, strempty(text), n);
+        memset(to + n, 0, size - n);
+}
+
+static Entry *take_entry(Entry *first, const Entry *end) {
+        for (Entry *e = first; e < end; e++) {
                 pid_t nobody = 0;
 
-                if (!atomic_compare_exchange_strong(&e->pid, &nobody, getpid()))
-                        continue;
-                e->peer = child_peer_pid(c);
-                strncpy(e->operation, operation, sizeof(e->operation) - 1);
-                /* A verification has a path in place of the volume, which may be longer. */
-                memset(e->volume, 0, sizeof(e->volume));
-                memcpy(e->volume, strempty(volume), utf8_length_within(strempty(volume), VOLUME_ID_MAX));
-                strncpy(e->target, strempty(target), sizeof(e->target) - 1);
-                e->ready = true;
-                return;
+                if (atomic_compare_exchange_strong(&e->pid, &nobody, getpid()))
+                        return e;
         }
+        return NULL;
+}
+
+/* The last entries are those for unmounts and verifies, which take the others when these are taken. The watch
+ * needs none: it does not outlive its selvold. */
+static Entry *take_entry_for(Children *all, const char *operation) {
+        const bool reserved = streq(operation, WORKER_UNMOUNT) || streq(operation, WORKER_VERIFY);
+        Entry *common = all->entries, *kept = common + all->n - SERVER_RESERVED, *end = common + all->n;
+        Entry *e = reserved ? take_entry(kept, end) : NULL;
+
+        return e ?: take_entry(common, kept);
+}
+
+int child_enter(const Child *c, const char *operation, const CallOrigin *origin, const char *target, Failure *f) {
+        Entry *e = take_entry_for(c->children, operation);
+
+        if (!e)
+                return failure_set(
+                        f, FAILURE_BUSY,
+                        "The worker has %zu processes that mount or change volumes, and can't have more: some device or server does not answer (journalctl -k). Try again when it does; volumes can be unmounted meanwhile.",
+                        c->children->n - SERVER_RESERVED);
+        e->peer = child_peer_pid(c);
+        copy_text(e->operation, sizeof(e->operation), operation);
+        /* A verification has a path in place of the volume. */
+        copy_text(e->volume, sizeof(e->volume), message_volume_is_good(origin->volume) ? origin->volume : NULL);
+        copy_text(e->target, sizeof(e->target), target);
+        copy_text(e->source, sizeof(e->source), origin->source);
+        e->ready = true;
+        return 0;
 }
 
 void children_leave(Children *c, pid_t pid) {
@@ -74,6 +102,7 @@ bool children_next_orphan(const Children *c, pid_t peer, size_t *index, OrphanIn
                         .operation = (char *) e->operation,
                         .volume = (char *) e->volume,
                         .target = (char *) e->target,
+                        .source = (char *) e->source,
                 };
                 return true;
         }

@@ -12,21 +12,19 @@
 /* --- the table that the server and its children share --- */
 
 /* The server and its children share a table of the children's work, so a new selvold learns which children
- * still work for an earlier selvold. */
+ * still work for an earlier selvold, and so that mounts that hang leave connections to unmounts. */
 
 typedef struct Children Children;
 
 /* Makes a table for n children. *ret lives as long as the process. Returns 0 or a negative errno. */
 int children_new(size_t n, Children **ret) _warn_unused_;
 
-/* Called by the parent when the child is gone. */
+/* Called by the parent when the child is gone, with its helpers. */
 void children_leave(Children *c, pid_t pid);
 
 /* Finds the next child, from *index on, that works for another process than peer. The strings belong to the
  * table. Returns whether there is one. */
 bool children_next_orphan(const Children *c, pid_t peer, size_t *index, OrphanInfo *ret);
-/* Whether a child with the pid is in the table. The parent removes the child before it reaps the child, so no
- * other process can have the pid. */
 bool children_has(const Children *c, pid_t pid);
 
 /* The server passes an accepted connection to a child that it has forked in advance (unix(7), SCM_RIGHTS). */
@@ -63,9 +61,11 @@ pid_t child_peer_pid(const Child *c);
 /* Whether selvold has hung up; userdata is the Child. */
 bool child_peer_is_gone(void *userdata);
 
-/* Enters the child in the table, before the operation changes anything, so a later selvold learns of the
- * operation. operation: name of the method; volume and target: "" or NULL if not known. */
-void child_enter(const Child *c, const char *operation, const char *volume, const char *target);
+/* Enters the child in the table, before the operation looks at anything that may hang, so a later selvold
+ * learns of the operation. operation: as in OrphanInfo; target: "" or NULL if there is none. Returns 0,
+ * -ENOMEM, or BUSY if so many others are in the table that the rest is kept for unmounts and the like. */
+int child_enter(const Child *c, const char *operation, const CallOrigin *origin, const char *target,
+                Failure *f) _warn_unused_;
 
 /* The child's questions and signals to selvold during an operation, on the connection that the child serves
  * (wire/protocol.h). A signal is sent completely before the function returns. All return 0 or a negative

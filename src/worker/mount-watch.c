@@ -27,7 +27,9 @@ typedef struct Watch {
         int fd;               /* /proc/self/mountinfo, polled */
         MountFact *mounts;    /* sorted by id, as last sent to selvold */
         size_t n_mounts;
-        char **former; /* targets of noted mounts that are no longer beneath the roots */
+        char **former;  /* targets of noted mounts that are no longer beneath the roots */
+        pid_t *orphans; /* children that selvold was told of */
+        size_t n_orphans;
 } Watch;
 
 struct Watch *watch_free(struct Watch *w) {
@@ -39,6 +41,7 @@ struct Watch *watch_free(struct Watch *w) {
                 fd_close(w->fd);
                 mount_facts_free(w->mounts, w->n_mounts);
                 strv_free(w->former);
+                free(w->orphans);
                 free(w);
         }
         return NULL;
@@ -276,13 +279,30 @@ static int tell_node(Watch *w) {
 
 /* A timer: the kernel reports setenforce(8) only through a netlink socket, of a family that the unit doesn't
  * allow. */
-static int on_node_timer(sd_event_source *source, uint64_t usec, void *userdata) {
+static int tell_orphan_gone(Child *c) {
+        return sd_bus_emit_signal(c->bus, WORKER_PATH, WORKER_INTERFACE, WORKER_ORPHAN, NULL);
+}
+
+/* The end of a child that helpers have outlived, such as mount.nfs, wakes nobody. */
+static int check_orphans(Watch *w) {
+        for (size_t i = 0; i < w->n_orphans; i++)
+                if (!children_has(w->child->children, w->orphans[i])) {
+                        w->n_orphans = 0;
+                        return tell_orphan_gone(w->child);
+                }
+        return 0;
+}
+
+static int on_second(sd_event_source *source, uint64_t usec, void *userdata) {
         Watch *w = userdata;
         int r;
 
         r = tell_node(w);
         if (r < 0)
                 log_error_errno(r, "Failed to look at SELinux: %m");
+        r = check_orphans(w);
+        if (r < 0)
+                log_error_errno(r, "Failed to look at the children: %m");
         r = sd_event_source_set_time_relative(source, NODE_INTERVAL_USEC);
         return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
@@ -345,21 +365,24 @@ static int on_child_gone(sd_event_source *source, int fd, uint32_t events, void 
         Child *c = userdata;
 
         (void) sd_event_source_set_enabled(source, SD_EVENT_OFF);
-        return sd_bus_emit_signal(c->bus, WORKER_PATH, WORKER_INTERFACE, WORKER_ORPHAN, NULL);
+        return tell_orphan_gone(c);
 }
 
-/* Returns 1; 0 if the child is gone already; or a negative errno. The descriptor lives as long as the
- * process. */
+/* Returns 1; 0 if the child is gone already, with its helpers; or a negative errno. The descriptor lives as
+ * long as the process. */
 static int watch_orphan(Child *c, pid_t pid) {
         int fd = pidfd_open(pid, 0), r;
 
-        if (fd < 0)
-                return errno == ESRCH ? 0 : -errno;
+        /* The id of a process group is one whose process may have gone; Linux before 6.15 says EINVAL. */
+        if (fd < 0 && errno != ESRCH && errno != EINVAL)
+                return -errno;
         /* Another process may have got the pid before pidfd_open(2). */
         if (!children_has(c->children, pid)) {
-                close(fd);
+                fd_close(fd);
                 return 0;
         }
+        if (fd < 0)
+                return 1;
         r = sd_event_add_io(c->event, NULL, fd, EPOLLIN, on_child_gone, c);
         return r < 0 ? r : 1;
 }
@@ -376,11 +399,12 @@ static int watch_orphans(Child *c, Watched *watched) {
                         .operation = strdup(seen.operation),
                         .volume = strdup(seen.volume),
                         .target = strdup(seen.target),
+                        .source = strdup(seen.source),
                 };
                 OrphanInfo *grown;
                 int r;
 
-                if (!o.operation || !o.volume || !o.target)
+                if (!o.operation || !o.volume || !o.target || !o.source)
                         return -ENOMEM;
                 r = watch_orphan(c, o.pid);
                 if (r < 0)
@@ -412,6 +436,11 @@ int watch_begin(Child *c, sd_bus_message *reply) {
         if (!w)
                 return -ENOMEM;
         w->child = c;
+        w->orphans = calloc(watched.n_orphans + 1, sizeof(pid_t));
+        if (!w->orphans)
+                return -ENOMEM;
+        for (; w->n_orphans < watched.n_orphans; w->n_orphans++)
+                w->orphans[w->n_orphans] = watched.orphans[w->n_orphans].pid;
         /* Polled before the first look, so no change in between is missed. */
         w->fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
         if (w->fd < 0)
@@ -422,8 +451,8 @@ int watch_begin(Child *c, sd_bus_message *reply) {
         r = selinux_read_node(&w->node);
         if (r < 0)
                 return r;
-        r = sd_event_add_time_relative(c->event, &w->node_source, CLOCK_MONOTONIC, NODE_INTERVAL_USEC, 0,
-                                       on_node_timer, w);
+        r = sd_event_add_time_relative(c->event, &w->node_source, CLOCK_MONOTONIC, NODE_INTERVAL_USEC, 0, on_second,
+                                       w);
         if (r < 0)
                 return r;
         r = first_look(w, &watched);

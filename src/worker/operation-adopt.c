@@ -87,7 +87,9 @@ int operation_adopt(Child *c, const AdoptCall *call, OperationResult *result, Fa
         FilesDecision *d = &result->files;
         int r;
 
-        child_enter(c, WORKER_ADOPT, call->origin.volume, call->target);
+        r = child_enter(c, WORKER_ADOPT, &call->origin, call->target, f);
+        if (r != 0)
+                return r;
         r = check_call(c, call->origin.volume, NULL, NULL, call->target, f);
         if (r != 0)
                 return r;

@@ -166,7 +166,9 @@ int operation_change(Child *c, const ChangeCall *call, OperationResult *result, 
         uint64_t start = now_monotonic_usec();
         int r;
 
-        child_enter(c, WORKER_CHANGE, call->origin.volume, call->target);
+        r = child_enter(c, WORKER_CHANGE, &call->origin, call->target, f);
+        if (r != 0)
+                return r;
         r = is_mounted(call) ? check_call(c, call->origin.volume, NULL, NULL, call->target, f)
                              : check_call(c, call->origin.volume, call->source, call->fs_type, NULL, f);
         if (r != 0)

@@ -192,7 +192,9 @@ int operation_mount(Child *c, const MountCall *call, OperationResult *result, Fa
         Fingerprint before;
         int r;
 
-        child_enter(c, WORKER_MOUNT, call->origin.volume, call->target);
+        r = child_enter(c, call->only_plan ? WORKER_MOUNT_PLAN : WORKER_MOUNT, &call->origin, call->target, f);
+        if (r != 0)
+                return r;
         r = check_call(c, call->origin.volume, call->source, call->fs_type, call->target, f);
         if (r != 0)
                 return r;

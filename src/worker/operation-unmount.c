@@ -84,7 +84,9 @@ int operation_unmount(Child *c, const UnmountCall *call, UnmountResult *result, 
         _cleanup_free_ char *target = NULL;
         int r;
 
-        child_enter(c, WORKER_UNMOUNT, NULL, call->target);
+        r = child_enter(c, WORKER_UNMOUNT, &call->origin, call->target, f);
+        if (r != 0)
+                return r;
         r = mount_note_find(call->identity.id, call->identity.device, call->target, &note);
         if (r < 0)
                 return r;

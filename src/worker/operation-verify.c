@@ -207,6 +207,9 @@ int operation_verify(Child *c, const VerifyCall *call, VerifyResult *result, Fai
         uint64_t compared;
         int r;
 
+        r = child_enter(c, WORKER_VERIFY, &call->origin, call->path, f);
+        if (r != 0)
+                return r;
         r = check_expected(call, &context, f);
         if (r != 0)
                 return r;

@@ -201,7 +201,6 @@ static void child_gone(Server *s, const siginfo_t *si) {
         }
         if (si->si_pid == s->spare_pid)
                 drop_spare(s);
-        children_leave(s->children, si->si_pid);
 }
 
 /* Handles SIGCHLD itself: sd_event_add_child() misses the end of a child that is being traced, and does not
@@ -220,6 +219,7 @@ static int on_sigchld(sd_event_source *source, const struct signalfd_siginfo *si
         }
         for (size_t i = s->n_connections; i-- > 0;)
                 if (s->connections[i]->gone && helpers_are_gone(s->connections[i])) {
+                        children_leave(s->children, s->connections[i]->pid);
                         connection_free(s->connections[i]);
                         s->connections[i] = s->connections[--s->n_connections];
                 }

@@ -8,10 +8,10 @@
  *   hang-STEP, held-STEP, die-STEP
  *                      waits for ever, waits until there is DIRECTORY/go, or ends, at a step, which it writes
  *                      to DIRECTORY/at: observe (before the question Plan), mount (after the answer), map,
- *                      publishing (after the answer to Ready), published (after the mount), unmount
+ *                      publishing (after the answer to Ready), published (after the mount), unmount, walk
  *   replies-early      waits for no answer to Ready
- *   stuck-publishing   can't be ended when it publishes, and goes on when there is DIRECTORY/go; until then
- *                      DIRECTORY/orphan tells others of it
+ *   stuck-STEP         can't be ended at that step, and goes on when there is DIRECTORY/go: publishes,
+ *                      unmounts, or ends; until then DIRECTORY/orphan-PID tells others of it
  *   drop-context, publish-fails
  *                      fails so
  *   foreign, exchanged
@@ -63,6 +63,7 @@
  * As in the real worker, one child serves one connection. The parent ends it when the peer hangs up, and the
  * peer sees the end of the connection only when the child has gone. */
 
+#include <dirent.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
@@ -87,7 +88,11 @@ static sd_bus *peer;
 static bool served;
 static Observed watched; /* the mounts of the last look */
 static Node watched_node;
-static bool watching, watched_orphan;
+static bool watching;
+static OrphanInfo *watched_orphans;
+static size_t n_watched_orphans;
+static OrphanInfo self; /* what this child works at */
+static bool outlives;   /* in a process that the parent does not know */
 
 static _Noreturn void hang(void) {
         for (;;)
@@ -98,8 +103,57 @@ static void tell_at(WorkerAt at) {
         check(sd_bus_emit_signal(peer, WORKER_PATH, WORKER_INTERFACE, WORKER_AT, "s", worker_at_to_string(at)));
 }
 
+static pid_t peer_pid(void) {
+        struct ucred credentials;
+        socklen_t n = sizeof(credentials);
+
+        check(getsockopt(sd_bus_get_fd(peer), SOL_SOCKET, SO_PEERCRED, &credentials, &n) < 0 ? -errno : 0);
+        return credentials.pid;
+}
+
+static void begin_call(const char *operation, const CallOrigin *origin, const char *target) {
+        self = (OrphanInfo){ .operation = FORMAT("%s", operation),
+                             .volume = FORMAT("%s", origin->volume),
+                             .target = FORMAT("%s", target),
+                             .source = FORMAT("%s", origin->source) };
+}
+
+static char *orphan_file(pid_t pid) {
+        return FORMAT("%s/orphan-%i", directory, (int) pid);
+}
+
+static _Noreturn void end_orphan(void) {
+        (void) unlink(orphan_file(getpid()));
+        _exit(0);
+}
+
+static const char *or_dash(const char *s) {
+        return isempty(s) ? "-" : s;
+}
+
+/* Goes on in a process that the parent does not know. */
+static void outlive(void) {
+        pid_t of = peer_pid();
+
+        if (fork() > 0)
+                hang();
+        outlives = true;
+        write_text(orphan_file(getpid()), FORMAT("%i %s %s %s %s", (int) of, self.operation, or_dash(self.volume),
+                                                 or_dash(self.target), or_dash(self.source)));
+        for (unsigned i = 0; access(FORMAT("%s/go", directory), F_OK) < 0; i++) {
+                if (i == 6000 || access(directory, F_OK) < 0)
+                        _exit(1);
+                (void) usleep(10000);
+        }
+}
+
 static void step(const char *source, const char *where) {
         check(sd_bus_flush(peer));
+        if (behaves(source, FORMAT("stuck-%s", where))) {
+                outlive();
+                if (!streq(where, "publishing") && !streq(where, "unmount"))
+                        end_orphan();
+        }
         if (behaves(source, FORMAT("hang-%s", where))) {
                 write_text(FORMAT("%s/at", directory), where);
                 hang();
@@ -145,6 +199,7 @@ static void send_progress(uint64_t done, uint64_t changed, uint64_t total) {
 
 static void walk(const char *source) {
         send_progress(0, 0, ENTRIES);
+        step(source, "walk");
         while (behaves(source, "walk-held") && access(FORMAT("%s/go", directory), F_OK) < 0) {
                 (void) usleep(20000);
                 send_progress(10, 0, ENTRIES);
@@ -497,29 +552,6 @@ static int change_files(Operation *o, Failure *f) {
         return 0;
 }
 
-static pid_t peer_pid(void) {
-        struct ucred credentials;
-        socklen_t n = sizeof(credentials);
-
-        check(getsockopt(sd_bus_get_fd(peer), SOL_SOCKET, SO_PEERCRED, &credentials, &n) < 0 ? -errno : 0);
-        return credentials.pid;
-}
-
-/* Goes on in a process that the parent does not know. */
-static void outlive(const Operation *o) {
-        pid_t of = peer_pid();
-
-        if (fork() > 0)
-                hang();
-        write_text(FORMAT("%s/orphan", directory),
-                   FORMAT("%i %i %s %s", (int) getpid(), (int) of, o->volume, o->mount.target));
-        for (unsigned i = 0; access(FORMAT("%s/go", directory), F_OK) < 0; i++) {
-                if (i == 3000)
-                        _exit(1);
-                (void) usleep(10000);
-        }
-}
-
 /* The real worker keeps notes of its mounts, too: mount/mount-note.h. */
 static void note_mount(const Operation *o) {
         write_text(FORMAT("%s/note-%" PRIu64, directory, o->mount.mount_id), o->volume);
@@ -537,8 +569,6 @@ static int publish(Operation *o, Failure *f) {
         note_mount(o);
         ask_ready(o);
         step(source, "publishing");
-        if (behaves(source, "stuck-publishing"))
-                outlive(o);
         if (behaves(source, "publish-fails"))
                 return failure_set(f, FAILURE_MOUNT_FAILED, "It can't be attached.");
         if (behaves(source, "exchanged"))
@@ -553,10 +583,8 @@ static int publish(Operation *o, Failure *f) {
         add_fact(&table, &o->mount);
         write_table(&table);
         (void) close(lock);
-        if (behaves(source, "stuck-publishing")) {
-                (void) unlink(FORMAT("%s/orphan", directory));
-                _exit(0);
-        }
+        if (outlives)
+                end_orphan();
         step(source, "published");
         return 0;
 }
@@ -678,6 +706,18 @@ static int end_operation(sd_bus_message *call, const Operation *o, int r, const 
         return send_reply(reply);
 }
 
+static const char *mount_word(const MountCall *call) {
+        return call->only_plan ? WORKER_MOUNT_PLAN : WORKER_MOUNT;
+}
+
+static const char *adopt_word(const AdoptCall *call) {
+        return WORKER_ADOPT;
+}
+
+static const char *change_word(const ChangeCall *call) {
+        return WORKER_CHANGE;
+}
+
 #define DEFINE_OPERATION(name, type)                                                         \
         static int on_##name(sd_bus_message *m, void *userdata, sd_bus_error *error) {       \
                 Operation o = { .answer = PLAN_ANSWER_INIT,                                  \
@@ -687,6 +727,7 @@ static int end_operation(sd_bus_message *call, const Operation *o, int r, const 
                 type call;                                                                   \
                                                                                              \
                 check(name##_call_read(m, &call));                                           \
+                begin_call(name##_word(&call), &call.origin, call.target);                   \
                 tell_at(WORKER_AT_LOOK);                                                     \
                 return end_operation(m, &o, name##_volume(&o, &call, &f), &f, error);        \
         }                                                                                    \
@@ -737,6 +778,7 @@ static int on_verify(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         VerifyCall call;
 
         check(verify_call_read(m, &call));
+        begin_call(WORKER_VERIFY, &call.origin, call.path);
         tell_at(WORKER_AT_LOOK);
         path = find_mount(&table, call.path);
         compare(&call, path ? path : &none, &v);
@@ -773,6 +815,7 @@ static int on_unmount(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         int lock;
 
         check(unmount_call_read(m, &call));
+        begin_call(WORKER_UNMOUNT, &call.origin, call.target);
         there = find_mount(&table, call.target);
         if (there && behaves(there->source, "busy"))
                 return sd_bus_error_set(error, ERROR_PREFIX "Busy", "The mount is in use.");
@@ -794,6 +837,8 @@ static int on_unmount(sd_bus_message *m, void *userdata, sd_bus_error *error) {
                 write_table(&table);
         }
         (void) close(lock);
+        if (outlives)
+                end_orphan();
         if (there && call.identity.id == 0)
                 return sd_bus_error_set(error, ERROR_PREFIX "InvalidTarget", "There is a mount without a record.");
         if (!found && is_hidden(&table, &call))
@@ -864,11 +909,12 @@ static void tell_changes(void) {
         watched = now;
 }
 
-static void tell_orphan(void) {
-        if (!watched_orphan || access(FORMAT("%s/orphan", directory), F_OK) == 0)
-                return;
-        watched_orphan = false;
-        check(sd_bus_emit_signal(peer, WORKER_PATH, WORKER_INTERFACE, WORKER_ORPHAN, NULL));
+static void tell_orphans(void) {
+        for (size_t i = 0; i < n_watched_orphans; i++)
+                if (access(orphan_file(watched_orphans[i].pid), F_OK) < 0) {
+                        n_watched_orphans = 0;
+                        check(sd_bus_emit_signal(peer, WORKER_PATH, WORKER_INTERFACE, WORKER_ORPHAN, NULL));
+                }
 }
 
 /* As the real worker does, ignores an id that it has seen. */
@@ -883,20 +929,43 @@ static int on_expect(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         return sd_bus_reply_method_return(m, NULL);
 }
 
-/* Returns false if there is no orphan. */
-static bool read_orphan(OrphanInfo *ret) {
-        char *text = read_text(FORMAT("%s/orphan", directory));
-        int of;
+static char *read_word(const char **line) {
+        const char *word = *line;
+        size_t n = strcspn(word, " ");
 
-        *ret = (OrphanInfo){ .operation = (char *) WORKER_MOUNT };
-        return text && sscanf(text, "%i %i %ms %ms", &ret->pid, &of, &ret->volume, &ret->target) == 4 &&
-               of != peer_pid();
+        *line = word + n + (word[n] == ' ');
+        return n == 1 && word[0] == '-' ? FORMAT("%s", "") : FORMAT("%.*s", (int) n, word);
+}
+
+/* Lists the children of other processes than the peer. */
+static void read_orphans(void) {
+        DIR *d = opendir(directory);
+        struct dirent *entry;
+
+        n_watched_orphans = 0;
+        while (d && (entry = readdir(d))) {
+                OrphanInfo o = { 0 };
+                const char *line;
+
+                if (sscanf(entry->d_name, "orphan-%i", &o.pid) != 1)
+                        continue;
+                line = read_text(orphan_file(o.pid));
+                if (isempty(line) || atoi(read_word(&line)) == peer_pid())
+                        continue;
+                o.operation = read_word(&line);
+                o.volume = read_word(&line);
+                o.target = read_word(&line);
+                o.source = read_word(&line);
+                watched_orphans =
+                        check_memory(reallocarray(watched_orphans, n_watched_orphans + 1, sizeof(OrphanInfo)));
+                watched_orphans[n_watched_orphans++] = o;
+        }
+        check(d && closedir(d) == 0 ? 0 : -errno);
 }
 
 static int on_watch(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         sd_bus_message *reply = new_reply(m);
         MountIdentity *left;
-        OrphanInfo orphan;
         uint64_t settings;
         size_t n_left;
 
@@ -905,13 +974,13 @@ static int on_watch(sd_bus_message *m, void *userdata, sd_bus_error *error) {
                 write_text(FORMAT("%s/at", directory), "watch");
                 hang();
         }
-        watched_orphan = read_orphan(&orphan);
+        read_orphans();
         watched_node = read_node();
         watched = look();
         watching = true;
         left = find_left(&n_left);
-        check(watched_append(reply, &(Watched){ settings, &orphan, watched_orphan, watched_node, watched.mounts,
-                                                watched.n_mounts, left, n_left }));
+        check(watched_append(reply, &(Watched){ settings, watched_orphans, n_watched_orphans, watched_node,
+                                                watched.mounts, watched.n_mounts, left, n_left }));
         return send_reply(reply);
 }
 
@@ -947,7 +1016,7 @@ static _Noreturn void serve(int fd) {
                 if (watching && now_monotonic_usec() >= next_look) {
                         tell_changes();
                         tell_node();
-                        tell_orphan();
+                        tell_orphans();
                         (void) unlink(FORMAT("%s/unseen", directory));
                         next_look = now_monotonic_usec() + LOOK_INTERVAL_USEC;
                 }

@@ -65,6 +65,134 @@ static void test_source(Fixture *f, gconstpointer data) {
         WAIT_FOR(n_run(f, JOBS_OF_SOURCE_MAX));
 }
 
+static gsize count_orphans(Fixture *f) {
+        g_autoptr(GDir) d = g_dir_open(f->directory, 0, NULL);
+        const char *name;
+        gsize n = 0;
+
+        while ((name = g_dir_read_name(d)))
+                n += g_str_has_prefix(name, "orphan-");
+        return n;
+}
+
+static void send_plan(Fixture *f, const char *volume, const char *source, const char *target) {
+        g_dbus_connection_call(f->client, "org.selvol1", "/org/selvol1", "org.selvol1.Manager", "PlanVolume",
+                               g_variant_new("(sss@a{sv})", volume, source, target, g_variant_new_parsed(HANG_NFS)),
+                               NULL, G_DBUS_CALL_FLAGS_NONE, -1, NULL, NULL, NULL);
+}
+
+/* Calls whose worker processes can't be ended. Mounted ones need a mount before. */
+typedef enum StuckCall { STUCK_MOUNT, STUCK_PLAN, STUCK_RELABEL, STUCK_VERIFY, STUCK_UNMOUNT } StuckCall;
+
+static const struct {
+        const char *name;
+        StuckCall call;
+        const char *step; /* the last part of the source */
+        const char *word; /* the method of the worker */
+} stuck_rows[] = {
+        { "mounts", STUCK_MOUNT, "stuck-observe", "Mount" },
+        { "mounts-publishing", STUCK_MOUNT, "stuck-publishing", "Mount" },
+        { "plans", STUCK_PLAN, "stuck-observe", "Plan" },
+        { "relabels", STUCK_RELABEL, "stuck-walk", "Change" },
+        { "verifies", STUCK_VERIFY, "stuck-walk", "Verify" },
+        { "unmounts", STUCK_UNMOUNT, "stuck-unmount", "Unmount" },
+};
+
+#define SOON_NFS  "{'TimeoutUSec': <@t 1000000>, 'FSType': <'nfs'>}"
+#define LEVEL_NFS "{'FSType': <'nfs'>, 'SELinuxLevel': <'s0:c1'>}"
+
+static void send_stuck(Fixture *f, StuckCall call, guint i, const char *source) {
+        g_autofree char *volume = g_strdup_printf("hung-%u", i),
+                        *target = g_strdup_printf("/var/lib/kubelet/pods/%u/volumes/v", i);
+        GVariant *arguments;
+        const char *method;
+
+        switch (call) {
+        case STUCK_MOUNT:
+                send_mount(f, volume, source, target, HANG_NFS);
+                return;
+        case STUCK_PLAN:
+                send_plan(f, volume, source, target);
+                return;
+        case STUCK_RELABEL:
+                method = "Relabel";
+                arguments = g_variant_new("(ss@a{sv})", volume, "", g_variant_new_parsed("@a{sv} {}"));
+                break;
+        case STUCK_VERIFY:
+                method = "VerifyLabel";
+                arguments = g_variant_new("(ss@a{sv})", volume, "", g_variant_new_parsed("{'Depth': <'full'>}"));
+                break;
+        case STUCK_UNMOUNT:
+        default:
+                method = "UnmountVolume";
+                arguments = g_variant_new("(ss@a{sv})", volume, target, g_variant_new_parsed("@a{sv} {}"));
+                break;
+        }
+        mount_volume(f, volume, source, target, LEVEL_NFS);
+        g_dbus_connection_call(f->client, "org.selvol1", "/org/selvol1", "org.selvol1.Manager", method, arguments,
+                               NULL, G_DBUS_CALL_FLAGS_NONE, -1, NULL, NULL, NULL);
+}
+
+/* selvold is killed while its calls hang, and starts again. */
+static void restart_stuck(Fixture *f, StuckCall call, guint first, const char *source, gsize n_before) {
+        for (guint i = 0; i < JOBS_OF_SOURCE_MAX; i++)
+                send_stuck(f, call, first + i, source);
+        WAIT_FOR(count_orphans(f) == n_before + JOBS_OF_SOURCE_MAX);
+        daemon_stop(f, SIGKILL);
+        daemon_start(f);
+}
+
+/* The processes that an earlier selvold has left keep the places of their source, and leave the others. */
+TEST_FIXTURE_ROWS(test_orphans, "/limits/orphans", stuck_rows) {
+        const __typeof__(stuck_rows[0]) *row = data;
+        g_autofree char *source = g_strdup_printf("server.example:/%s", row->step),
+                        *text = g_strdup_printf(
+                                "16 processes of the worker, from before selvold was restarted, still "
+                                "wait for 'server.example' (%s of volume hung-",
+                                row->word);
+        GAsyncResult *unmount;
+
+        if (row->call == STUCK_UNMOUNT)
+                mount_volume(f, "w", source, "/var/lib/kubelet/pods/w/v", LEVEL_NFS);
+        restart_stuck(f, row->call, 0, source, 0);
+        assert_mounts_at_once(f, "v", "/dev/vdb");
+        if (row->call == STUCK_UNMOUNT) {
+                /* Mounts of the source have places of their own. */
+                mount_volume(f, "u", "server.example:/healthy", "/var/lib/kubelet/pods/u/v", SOON_NFS);
+                unmount = call_start(f, "UnmountVolume",
+                                     g_variant_new("(ss@a{sv})", "w", "/var/lib/kubelet/pods/w/v",
+                                                   g_variant_new_parsed("{'TimeoutUSec': <@t 1000000>}")));
+                expect_error(f, unmount, "Busy", text);
+        } else
+                expect_error(f, start_mount(f, "u", "server.example:/healthy", "/var/lib/kubelet/pods/u/v", SOON_NFS),
+                             "Busy", text);
+        assert_unmounts_at_once(f, "v");
+        g_assert_cmpuint(count_orphans(f), ==, JOBS_OF_SOURCE_MAX);
+
+        write_file(f, "go", "");
+        WAIT_FOR(count_orphans(f) == 0);
+        mount_volume(f, "t", "server.example:/healthy", "/var/lib/kubelet/pods/t/v", HANG_NFS);
+}
+
+/* Those of several sources have all places: only unmounts have some of their own. */
+TEST_FIXTURE(test_orphans_in_all, "/limits/orphans-in-all") {
+        enum { SOURCES = JOBS_MAX / JOBS_OF_SOURCE_MAX };
+
+        assert_mounts_at_once(f, "v", "/dev/vdb");
+        for (guint i = 0; i < SOURCES; i++) {
+                g_autofree char *source = g_strdup_printf("server-%u.example:/stuck-observe", i);
+
+                restart_stuck(f, STUCK_MOUNT, i * JOBS_OF_SOURCE_MAX, source, i * JOBS_OF_SOURCE_MAX);
+        }
+        expect_error(
+                f, start_mount(f, "w", "/dev/vdc", "/var/lib/kubelet/pods/w/v", "{'TimeoutUSec': <@t 1000000>}"),
+                "Busy",
+                "64 processes of the worker, from before selvold was restarted, still run (Mount of volume hung-");
+        assert_unmounts_at_once(f, "v");
+        write_file(f, "go", "");
+        assert_mounts_at_once(f, "v", "/dev/vdb");
+}
+
 /* The volumes have only their caller in common. */
 TEST_FIXTURE(test_caller, "/limits/caller") {
         Fixture other = other_caller(f);

@@ -26,7 +26,7 @@ static int check(const MessageType *type, sd_bus_message *m, sd_bus_message *aga
 
                 for (const OrphanInfo *o = w->orphans; o < w->orphans + w->n_orphans; o++)
                         assert(o->pid > 0 && text_is_clean(o->operation) && text_is_clean(o->volume) &&
-                               text_is_clean(o->target));
+                               text_is_clean(o->target) && text_is_clean(o->source));
         }
         assert(message_append(again, type, object) == 0);
         message_done(type, object);

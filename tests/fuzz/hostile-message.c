@@ -105,7 +105,9 @@ static CallOrigin random_origin(const Chance *c) {
                        : percent(c, 90) ? g_strdup("volume")
                                         : g_strdup(PICK(c, volumes));
 
-        return (CallOrigin){ .volume = volume, .job = g_rand_int(c->random) };
+        return (CallOrigin){ .volume = volume,
+                             .source = percent(c, 90) ? g_strdup("/dev/vdb") : g_strdup(PICK(c, volumes)),
+                             .job = g_rand_int(c->random) };
 }
 
 static int append_expected(const Chance *c, sd_bus_message *m) {
@@ -163,7 +165,7 @@ int append_giant(const char *verb, sd_bus_message *m) {
         g_autofree char *endless = g_strnfill(128 * 1024 * 1024 - 4096, 'v');
 
         if (g_str_equal(verb, WORKER_MOUNT))
-                return mount_call_append(m, &(MountCall){ { endless, 1 },
+                return mount_call_append(m, &(MountCall){ { .volume = endless, .job = 1 },
                                                           (char *) "tmpfs",
                                                           (char *) "tmpfs",
                                                           (char *) usual_targets[0],

@@ -5,6 +5,7 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
+#include "model/limits.h"
 #include "wire/names.h"
 #include "wire/protocol.h"
 #include "operation.h"
@@ -170,16 +171,63 @@ static void assert_is_served(sd_bus *bus) {
 
 /* The worker serves more connections than it may have children, one after the other. */
 TEST(test_limit, "/limit") {
-        g_autoptr(Worker) w = worker_start(NULL, NULL);
+        static const char log[] = TEST_DIR "/limit-log";
+        g_autoptr(Worker) w = worker_launch(NULL, &(Launch){ .log = log });
         enum { MANY = 160 };
         sd_bus *bus[MANY];
 
         for (size_t i = 0; i < MANY; i++)
                 bus[i] = worker_dial(w);
+        WAIT_FOR(count_children(w->pid, CHILDREN_SERVING) == SERVER_CONNECTIONS_MAX);
         for (size_t i = 0; i < MANY; i++) {
                 assert_is_served(bus[i]);
                 sd_bus_close_unref(bus[i]);
         }
+}
+
+static const struct {
+        const char *name, *method, *target;
+        bool only_plan;
+} reserved_rows[] = {
+        { "mounts", WORKER_MOUNT, TEST_TARGETS "/reserved", false },
+        { "plans", WORKER_MOUNT, TEST_TARGETS "/reserved", true },
+        { "changes", WORKER_CHANGE, TEST_TARGETS "/reserved-mounted", false },
+        { "adopts", WORKER_ADOPT, TEST_TARGETS "/reserved-mounted", false },
+};
+
+/* Children of these calls take all places but those for other calls. */
+TEST_ROWS(test_reserved, "/reserved", reserved_rows, row) {
+        enum { MANY = SERVER_CONNECTIONS_MAX - SERVER_RESERVED, REFUSED = 3 };
+        static const char log[] = TEST_DIR "/reserved-log";
+        g_autofree char *free_target = make_target("reserved"), *mounted = make_target("reserved-mounted"),
+                        *last = make_target("reserved-last");
+        const Arguments a = volume_at("tmpfs", "tmpfs", row->target, .only_plan = row->only_plan, .hold_plan = true);
+        g_autoptr(sd_bus) bus = NULL, watching = NULL;
+        g_autoptr(Worker) w = NULL;
+        Operation *o[MANY];
+
+        (void) unlink(log);
+        w = worker_launch(NULL, &(Launch){ .log = log });
+        g_auto(Answer) one = expect_ok(mount_with(w, "tmpfs", "tmpfs", mounted)),
+                       other = expect_ok(mount_with(w, "tmpfs", "tmpfs", last));
+        for (size_t i = 0; i < MANY; i++)
+                o[i] = operation_start_held(w, row->method, &a);
+        for (size_t i = 0; i < REFUSED; i++)
+                assert_fails(operation_finish(operation_start(w, row->method, &a)), "Busy",
+                             "has 96 processes that mount or change volumes", "volumes can be unmounted");
+
+        bus = worker_dial(w);
+        assert_is_served(bus);
+        watching = worker_dial(w);
+        must(sd_bus_call_method(watching, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_WATCH, NULL, NULL, "t",
+                                UINT64_C(0)));
+        assert_says(call_unmount(w, last, other.outcome.fact.mount_id), unmounted, ==, true);
+
+        for (size_t i = 0; i < MANY; i++)
+                assert_fails(operation_hang_up(o[i]), "gone");
+        assert_ok(mount_with(w, "tmpfs", "tmpfs", last));
+        must(umount2(last, 0));
+        must(umount2(mounted, 0));
 }
 
 /* Many children mount an image at the same time. The image gets one loop device, and so one superblock. A

@@ -555,6 +555,7 @@ static void test_orphan(void) {
         g_assert_cmpuint(there.n_orphans, ==, 1);
         g_assert_cmpstr(there.orphans[0].operation, ==, WORKER_MOUNT);
         g_assert_cmpstr(there.orphans[0].target, ==, target);
+        g_assert_cmpstr(there.orphans[0].source, ==, "server");
 
         g_assert_cmpint(program_end(caller, SIGKILL), !=, 0);
         WAIT_FOR(hears_of_orphan(bus));

@@ -151,6 +151,8 @@ values = [[eval(value, numbers | {"SIZE_MAX": "any"}) for value in row.strip("{ 
 compare("selvold(8): limits", [" ".join(map(str, [name, *row[:3]])) for name, row in
                                  zip(re.findall(r"^ +LIMIT_\w+, +/\* (.*) \*/$", read("src/model/quota.h"), flags=re.M), values, strict=True)],
         [" ".join(line.split()) for line in re.findall(r"^    (\w.* \w+)$", section(manual, "LIMITS"), flags=re.M)])
+compare("selvold(8): connections", [str(numbers[name]) for name in ["SERVER_CONNECTIONS_MAX", "SERVER_RESERVED"]],
+        re.search(r"selvol-worker, which has (\d+) connections, and keeps (\d+) of them", section(manual, "LIMITS")).groups())
 fields = {f for path in (root / "src").glob("*/*.c") for f in re.findall(r'\{ "(SELVOL_[A-Z_]+)", ', path.read_text())}
 compare("selvold(8): journal fields", fields, re.findall(r"^\*(SELVOL_[A-Z_]+)=\*$", manual, flags=re.M))
 actions = re.findall(r'"(org\.selvol1\.[a-z-]+)"', read("src/api/authorize.c"))

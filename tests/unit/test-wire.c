@@ -364,6 +364,7 @@ TEST(test_lines, "/wire/refused/lines") {
                 REFUSED(MountFact, mount_fact, v.also_at = bad);
                 REFUSED(OrphanInfo, orphan_info, v.operation = bad);
                 REFUSED(OrphanInfo, orphan_info, v.target = bad);
+                REFUSED(OrphanInfo, orphan_info, v.source = bad);
                 REFUSED(Observed, observed, v.fs_type = bad);
                 REFUSED(Observed, observed, v.device = bad);
                 REFUSED(Observed, observed, v.superblock = bad);
