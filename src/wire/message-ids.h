@@ -82,3 +82,7 @@
 #define MESSAGE_INTERRUPTED "8b5561738d0446f0b68521275d1b7b0a"
 /* Refused: another holder uses the files of the volume with another group. */
 #define MESSAGE_GROUP_CONFLICT "004456ba4b354d2c9336dc60e2cd5ecd"
+/* The worker has no place for a call: too many children linger. */
+#define MESSAGE_WORKER_FULL "6693375ebef0b6f10841c9ebffe6da19"
+/* The worker has places for all calls again. */
+#define MESSAGE_WORKER_FREE "638b788546a2b73578ed0c6b68c1265d"

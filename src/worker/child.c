@@ -23,6 +23,7 @@ typedef struct Entry {
 
 struct Children {
         size_t n;
+        _Atomic bool refused; /* a child, as it found no entry */
         Entry entries[];
 };
 
@@ -68,6 +69,7 @@ static Entry *take_entry_for(Children *all, const char *operation) {
 int child_enter(const Child *c, const char *operation, const CallOrigin *origin, const char *target, Failure *f) {
         Entry *e = take_entry_for(c->children, operation);
 
+        c->children->refused = c->children->refused || !e;
         if (!e)
                 return failure_set(
                         f, FAILURE_BUSY,
@@ -89,6 +91,13 @@ void children_leave(Children *c, pid_t pid) {
                         c->entries[i].ready = false;
                         c->entries[i].pid = 0;
                 }
+}
+
+bool children_refused(Children *c) {
+        for (size_t i = 0; i < c->n - SERVER_RESERVED; i++)
+                if (c->entries[i].pid == 0)
+                        c->refused = false;
+        return c->refused;
 }
 
 bool children_next_orphan(const Children *c, pid_t peer, size_t *index, OrphanInfo *ret) {

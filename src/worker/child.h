@@ -22,6 +22,9 @@ int children_new(size_t n, Children **ret) _warn_unused_;
 /* Called by the parent when the child is gone, with its helpers. */
 void children_leave(Children *c, pid_t pid);
 
+/* Whether a child was refused (child_enter()), and the next one would be, too. */
+bool children_refused(Children *c);
+
 /* Finds the next child, from *index on, that works for another process than peer. The strings belong to the
  * table. Returns whether there is one. */
 bool children_next_orphan(const Children *c, pid_t peer, size_t *index, OrphanInfo *ret);

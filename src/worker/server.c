@@ -24,6 +24,9 @@
  * time, because a walk also reads right entries at this rate. */
 enum { KILL_AFTER_SEC = 2, DEADLINE_SEC = 7 * 24 * 3600 };
 
+/* When places have been free for so long, the journal says so; each one may be taken at once. */
+enum { CALM_SEC = 3 };
+
 /* A connection and the child that serves it. The parent closes its copy of the connection last, so the peer
  * reads the end of file only when the child is gone. */
 typedef struct Connection {
@@ -183,6 +186,47 @@ static int start_spare(sd_event_source *source, void *userdata) {
         return 0;
 }
 
+/* How many children there are, and what keeps them, for a sentence about them. */
+static void log_places(const Server *s, int priority, const char *message, const char *what) {
+        size_t lingering = 0;
+
+        for (size_t i = 0; i < s->n_connections; i++)
+                lingering += s->connections[i]->ending;
+        log_fields(
+                priority, (LogField[]){ { "MESSAGE_ID", message } }, 1,
+                "The worker %s: it has %zu processes for calls (limit %i), of which %zu were told to end and have not. These end when their devices and servers answer: see journalctl -k.",
+                what, s->n_connections, SERVER_CONNECTIONS_MAX, lingering);
+}
+
+static int on_calm(sd_event_source *source, uint64_t usec, void *userdata) {
+        Server *s = userdata;
+
+        s->told_full = false;
+        log_places(s, LOG_NOTICE, MESSAGE_WORKER_FREE, "takes all calls again");
+        return 0;
+}
+
+/* Tells the journal once that calls find no place, however often one is free for a moment. */
+static void check_places(Server *s) {
+        const bool full = s->n_connections >= SERVER_CONNECTIONS_MAX, refuses = children_refused(s->children);
+        int enabled = SD_EVENT_OFF;
+
+        if (full || refuses) {
+                (void) sd_event_source_set_enabled(s->calm_source, SD_EVENT_OFF);
+                if (!s->told_full)
+                        log_places(s, LOG_ERR, MESSAGE_WORKER_FULL,
+                                   full ? "takes no more connections"
+                                        : "takes no more mounts and changes of volumes");
+                s->told_full = true;
+                return;
+        }
+        (void) sd_event_source_get_enabled(s->calm_source, &enabled);
+        if (!s->told_full || enabled != SD_EVENT_OFF)
+                return;
+        (void) sd_event_source_set_time_relative(s->calm_source, CALM_SEC * USEC_PER_SEC);
+        (void) sd_event_source_set_enabled(s->calm_source, SD_EVENT_ONESHOT);
+}
+
 /* The child is still a zombie, so no other process group can have its id. */
 static void child_gone(Server *s, const siginfo_t *si) {
         for (size_t i = 0; i < s->n_connections; i++) {
@@ -226,6 +270,7 @@ static int on_sigchld(sd_event_source *source, const struct signalfd_siginfo *si
 
         if (s->stopping)
                 return s->n_connections == 0 ? sd_event_exit(s->event, 0) : 0;
+        check_places(s);
         if (s->n_connections >= SERVER_CONNECTIONS_MAX)
                 return 0;
         return sd_event_source_set_enabled(s->accept_source, SD_EVENT_ON);
@@ -294,6 +339,7 @@ static int on_accept(sd_event_source *source, int listen_fd, uint32_t events, vo
         r = connection_start(s, TAKE_FD(fd));
         if (r < 0)
                 log_error_errno(r, "Failed to start a child: %m");
+        check_places(s);
         /* More connections wait in the socket's backlog. */
         return s->n_connections >= SERVER_CONNECTIONS_MAX ? sd_event_source_set_enabled(source, SD_EVENT_OFF) : 0;
 }
@@ -366,6 +412,12 @@ static int add_event_sources(Server *s) {
         r = sd_event_add_io(s->event, &s->accept_source, s->fd, EPOLLIN, on_accept, s);
         if (r < 0)
                 return r;
+        r = sd_event_add_time(s->event, &s->calm_source, CLOCK_MONOTONIC, 0, 0, on_calm, s);
+        if (r < 0)
+                return r;
+        r = sd_event_source_set_enabled(s->calm_source, SD_EVENT_OFF);
+        if (r < 0)
+                return r;
         r = sd_event_add_defer(s->event, &s->spare_source, start_spare, s);
         if (r < 0)
                 return r;
@@ -426,6 +478,7 @@ void server_done(Server *s) {
         while (s->n_connections > 0)
                 connection_free(s->connections[--s->n_connections]);
         drop_spare(s);
+        sd_event_source_unref(s->calm_source);
         sd_event_source_unref(s->spare_source);
         sd_event_source_unref(s->accept_source);
         sd_event_unref(s->event);

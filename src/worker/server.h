@@ -33,6 +33,8 @@ typedef struct Server {
         sd_event_source *accept_source, *spare_source;
         struct Connection *connections[SERVER_CONNECTIONS_MAX];
         size_t n_connections;
+        bool told_full; /* the journal says that calls find no place */
+        sd_event_source *calm_source;
 } Server;
 
 #define SERVER_INIT ((Server){ .fd = -EBADF, .staging.namespace = -EBADF, .spare_fd = -EBADF })

@@ -169,7 +169,8 @@ static void assert_is_served(sd_bus *bus) {
         g_assert_cmpstr(error.name, ==, ERROR_PREFIX "InvalidTarget");
 }
 
-/* The worker serves more connections than it may have children, one after the other. */
+/* The worker serves more connections than it may have children, one after the other. The journal says once
+ * that there is no place, and once that there are places again. */
 TEST(test_limit, "/limit") {
         static const char log[] = TEST_DIR "/limit-log";
         g_autoptr(Worker) w = worker_launch(NULL, &(Launch){ .log = log });
@@ -183,6 +184,8 @@ TEST(test_limit, "/limit") {
                 assert_is_served(bus[i]);
                 sd_bus_close_unref(bus[i]);
         }
+        WAIT_FOR(file_count_lines(log, "*takes all calls again*") == 1);
+        g_assert_cmpuint(file_count_lines(log, "*takes no more connections: it has 128 processes*"), ==, 1);
 }
 
 static const struct {
@@ -222,10 +225,15 @@ TEST_ROWS(test_reserved, "/reserved", reserved_rows, row) {
         must(sd_bus_call_method(watching, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_WATCH, NULL, NULL, "t",
                                 UINT64_C(0)));
         assert_says(call_unmount(w, last, other.outcome.fact.mount_id), unmounted, ==, true);
+        WAIT_FOR(file_count_lines(log, "*takes no more mounts and changes of volumes*") == 1);
+        g_assert_cmpuint(file_count_lines(log, "*takes all calls again*"), ==, 0);
 
         for (size_t i = 0; i < MANY; i++)
                 assert_fails(operation_hang_up(o[i]), "gone");
         assert_ok(mount_with(w, "tmpfs", "tmpfs", last));
+        if (row == reserved_rows) /* the worker waits for some seconds */
+                WAIT_FOR(file_count_lines(log, "*takes all calls again*") == 1);
+        g_assert_cmpuint(file_count_lines(log, "*takes no more*"), ==, 1);
         must(umount2(last, 0));
         must(umount2(mounted, 0));
 }
