@@ -293,21 +293,17 @@ void job_begin_walk(Job *job) {
 void job_drop_intent(Job *job) {
         State *s = job->jobs->state;
         Volume *v = job_volume(job);
-        _cleanup_(holder_freep) Holder *gone = NULL;
         Holder *h = job_find_holder(job);
 
         if (!job->intent_recorded || !h || h->state != HOLDER_MOUNTING)
                 return;
         job->intent_recorded = false;
+        holder_drop_intent(s, v, h);
         /* After a walk the record must keep that some files have changed. */
-        if (job->volume_is_new && !h->next && v->holders == h && job->progress.started_usec == 0) {
-                job->volume_is_new = false;
-                commit_removal(s, v);
+        if (!job->volume_is_new || v->holders || job->progress.started_usec > 0)
                 return;
-        }
-        gone = commit_release(s, v, h);
-        if (s->mount_gone)
-                s->mount_gone(s->userdata, gone->target);
+        job->volume_is_new = false;
+        commit_removal(s, v);
 }
 
 /* Plan and result. */

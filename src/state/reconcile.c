@@ -32,20 +32,16 @@ static void log_holder(const Volume *v, const Holder *h, const char *message, co
 }
 
 /* Two volumes may be one file system, which is free when the last holder of both is gone: then it is told of
- * both. */
-static void tell_released(State *s, Volume *v) {
+ * both. Tells volumes that had to wait for the holder that is gone; v: its volume. */
+static void tell_waiting(State *s, const Volume *v, const Holder *gone) {
         Volume *other, *next;
 
-        if (volumes_find_sharer(&s->volumes, v, v->untold))
-                return;
         HASH_ITER (hh, s->volumes.table, other, next) {
-                if (other == v || other->holders || !other->untold || !holder_shares(other->untold, v->untold))
+                if (other == v || other->holders || !other->untold || !holder_shares(other->untold, gone))
                         continue;
                 event_emit(s, volume_released, other, other->untold);
                 other->untold = holder_free(other->untold);
         }
-        event_emit(s, volume_released, v, v->untold);
-        v->untold = holder_free(v->untold);
 }
 
 void holder_drop(State *s, Volume *v, Holder *h) {
@@ -57,7 +53,21 @@ void holder_drop(State *s, Volume *v, Holder *h) {
                 return;
         holder_free(v->untold);
         v->untold = TAKE_PTR(gone);
-        tell_released(s, v);
+        if (volumes_find_sharer(&s->volumes, v, v->untold))
+                return;
+        tell_waiting(s, v, v->untold);
+        event_emit(s, volume_released, v, v->untold);
+        v->untold = holder_free(v->untold);
+}
+
+void holder_drop_intent(State *s, Volume *v, Holder *h) {
+        _cleanup_(holder_freep) Holder *gone = commit_release(s, v, h);
+
+        if (s->mount_gone)
+                s->mount_gone(s->userdata, gone->target);
+        /* The volume itself may have waited, too. */
+        if (!v->holders && !volumes_find_sharer(&s->volumes, v, gone))
+                tell_waiting(s, NULL, gone);
 }
 
 void holder_lose(State *s, Volume *v, Holder *h, const char *moved_to) {

@@ -29,6 +29,8 @@ bool target_is_claimed(const State *s, const char *target);
 
 /* Removes a holder whose mount is gone, and emits events. Invalidates h. */
 void holder_drop(State *s, Volume *v, Holder *h);
+/* Like holder_drop(), for a holder that never had the volume mounted: only others are told. */
+void holder_drop_intent(State *s, Volume *v, Holder *h);
 /* Like holder_drop(), for a mount that another program unmounted, or moved to another directory (moved_to;
  * NULL: not moved). That is a loss unless it was unmounted and the holder expects so (release_on_umount). */
 void holder_lose(State *s, Volume *v, Holder *h, const char *moved_to);
