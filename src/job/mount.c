@@ -13,7 +13,7 @@
 static int append_mount_call(const Job *job, sd_bus_message *call) {
         Volume *v;
         const Holder *h = job_find_at_target(job, &v);
-        bool expected = h && (h->state == HOLDER_MOUNTED || v != job_volume(job));
+        bool expected = h && (h->state != HOLDER_MOUNTING || v != job_volume(job));
         const Volume *own = job_volume(job);
         MountCall c = {
                 .origin = job_origin(job),
@@ -53,7 +53,7 @@ static int decide_mount(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
 
         /* The child found no mount at the target: a holder there is outdated, unless it is this job's own
          * intent. */
-        if (h && (h->state == HOLDER_MOUNTED || v != job_volume(job)))
+        if (h && (h->state != HOLDER_MOUNTING || v != job_volume(job)))
                 reconcile_holder(job->jobs->state, v, h, NULL);
         r = make_mount_plan(job, q, ret);
         if (r != 0 || ret->step == PLAN_LOOK)
@@ -104,19 +104,25 @@ static int plan_only(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
 /* The child found the recorded mount at the target. That is the result only for an equal request. A plan has
  * no claims, so the record may have changed meanwhile. */
 static int check_repeated(Job *job) {
-        const Holder *h = job_find_holder(job);
+        const bool claimed = operation_type(job->operation)->changes;
+        Holder *h = job_find_holder(job);
         _cleanup_free_ char *spec = NULL;
         int r;
 
         r = job_check_target(job);
         if (r != 0)
                 return r;
-        if (!h || h->state != HOLDER_MOUNTED || h->mount_id != job->result.outcome.fact.mount_id)
-                return job->operation == OPERATION_PLAN
-                               ? failure_set(&job->failure, FAILURE_BUSY,
+        if (!h || h->state == HOLDER_MOUNTING || (h->state == HOLDER_UNMOUNTING && !claimed) ||
+            h->mount_id != job->result.outcome.fact.mount_id)
+                return claimed ? -EBADMSG
+                               : failure_set(&job->failure, FAILURE_BUSY,
                                              "Volume %s is being mounted or unmounted at the target: try again.",
-                                             job->request.volume)
-                               : -EBADMSG;
+                                             job->request.volume);
+        /* An unmount has failed, and the watch has not looked since. */
+        if (h->state == HOLDER_UNMOUNTING) {
+                h->state = HOLDER_MOUNTED;
+                event_emit(job->jobs->state, volume_changed, job_volume(job));
+        }
         spec = request_spec(&job->request);
         if (!spec)
                 return -ENOMEM;
