@@ -243,7 +243,11 @@ void job_cancel(Job *job, const char *by) {
         job_stop(job);
 }
 
-static const char canceled_by_unmount[] = "an unmount";
+static void cancel_for_unmount(Job *job) {
+        if (job->state < JOB_STOPPING)
+                job->unheard = job_is_abandoned(job);
+        job_cancel(job, "an unmount");
+}
 
 /* A running verify keeps the mount busy and delays an unmount. */
 void job_cancel_verifies(const Job *unmount) {
@@ -254,7 +258,7 @@ void job_cancel_verifies(const Job *unmount) {
                 const char *path = strempty(job->request.target);
 
                 if (job->operation == OPERATION_VERIFY && (streq(path, target) || path_is_beneath(path, target)))
-                        job_cancel(job, canceled_by_unmount);
+                        cancel_for_unmount(job);
         }
 }
 
@@ -277,7 +281,7 @@ void job_cancel_undone(const Job *unmount) {
 
         DL_FOREACH_SAFE (unmount->jobs->list, job, next)
                 if (is_undone_by(job, unmount))
-                        job_cancel(job, canceled_by_unmount);
+                        cancel_for_unmount(job);
 }
 
 /* Time limits. */
@@ -337,6 +341,7 @@ static void answer_late(Job *job) {
  * failure. */
 static void fail_waiting(Job *job) {
         if (job_is_abandoned(job)) {
+                job->unheard = true;
                 failure_done(&job->failure);
                 job_fail(job,
                          failure_set(&job->failure, FAILURE_CANCELED,

@@ -110,8 +110,7 @@ void job_count(const Job *job) {
         Metrics *metrics = job->jobs->state->metrics;
 
         /* Nobody has got an error, and nothing was done. */
-        if (!plugin ||
-            (job->failure.kind == FAILURE_CANCELED && job_is_abandoned(job) && job->progress.started_usec == 0))
+        if (!plugin || (job->failure.kind == FAILURE_CANCELED && job->unheard && job->progress.started_usec == 0))
                 return;
         if (job->operation == OPERATION_VERIFY)
                 count_verification(job);

@@ -130,6 +130,7 @@ struct Job {
         bool intent_recorded;   /* this job, not a lost earlier one, set the holder's state "mounting" */
         bool walk_asked;        /* the child may have changed files */
         bool volume_is_new;     /* only this job needs the volume's record */
+        bool unheard;           /* was canceled when nobody waited for it, by nobody who named it */
         Progress progress;
 
         Failure failure;

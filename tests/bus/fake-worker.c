@@ -58,7 +58,7 @@
  *   hang-watch         the request for the watch gets no answer; at has "watch" then
  *   unseen             the watch removes this when it has looked
  *   hidden             no target leads to the mount there
- *   linger             children that have replied end only when this is gone
+ *   linger             children that have replied, or have to wait, end only when this is gone
  *
  * As in the real worker, one child serves one connection. The parent ends it when the peer hangs up, and the
  * peer sees the end of the connection only when the child has gone. */
@@ -141,7 +141,7 @@ static void outlive(void) {
         write_text(orphan_file(getpid()), FORMAT("%i %s %s %s %s", (int) of, self.operation, or_dash(self.volume),
                                                  or_dash(self.target), or_dash(self.source)));
         for (unsigned i = 0; access(FORMAT("%s/go", directory), F_OK) < 0; i++) {
-                if (i == 6000 || access(directory, F_OK) < 0)
+                if (i == 3000 || access(directory, F_OK) < 0)
                         _exit(1);
                 (void) usleep(10000);
         }
@@ -269,6 +269,12 @@ static sd_bus_message *new_question(const char *name) {
         return m;
 }
 
+static _Noreturn void leave(void) {
+        while (access(FORMAT("%s/linger", directory), F_OK) == 0)
+                (void) usleep(5000);
+        _exit(0);
+}
+
 static void ask_plan_with(Operation *o, const PlanQuestion *question) {
         sd_bus_message *m = new_question(DECISION_PLAN);
 
@@ -279,7 +285,7 @@ static void ask_plan_with(Operation *o, const PlanQuestion *question) {
 static void ask_plan(Operation *o) {
         ask_plan_with(o, &o->question);
         if (o->answer.step != PLAN_GO)
-                _exit(0);
+                leave();
 }
 
 /* As the real worker does, looks for the mounts of a source in use only when selvold needs them. */
@@ -293,7 +299,7 @@ static void ask_plan_unlooked(Operation *o) {
                 if (o->answer.step == PLAN_GO)
                         return;
                 if (o->answer.step != PLAN_LOOK)
-                        _exit(0);
+                        leave();
         }
         ask_plan(o);
 }
@@ -1009,9 +1015,7 @@ static _Noreturn void serve(int fd) {
                 r = sd_bus_process(peer, NULL);
                 if (r < 0 || (served && !watching)) {
                         (void) sd_bus_flush(peer);
-                        while (access(FORMAT("%s/linger", directory), F_OK) == 0)
-                                (void) usleep(5000);
-                        _exit(0);
+                        leave();
                 }
                 if (watching && now_monotonic_usec() >= next_look) {
                         tell_changes();
