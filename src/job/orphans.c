@@ -49,6 +49,18 @@ static int add_orphan(Jobs *jobs, const OrphanInfo *info, Orphan **ret) {
         return 0;
 }
 
+/* The earlier selvold was asked to unmount what the record has as mounted: it is no loss if it goes. */
+static void expect_unmount(const Orphan *o) {
+        State *s = o->jobs->state;
+        Volume *v;
+        Holder *h = volumes_find_target(&s->volumes, o->target, &v);
+
+        if (!orphan_unmounts(o) || !h || h->state != HOLDER_MOUNTED)
+                return;
+        h->state = HOLDER_UNMOUNTING;
+        event_emit(s, volume_changed, v);
+}
+
 int orphans_take(Jobs *jobs, const OrphanInfo *list, size_t n) {
         Orphan *o, *next;
         int r;
@@ -64,7 +76,8 @@ int orphans_take(Jobs *jobs, const OrphanInfo *list, size_t n) {
                 }
                 o->listed = true;
                 /* An earlier job keeps its claims until it ends. */
-                (void) claims_take(&o->claims);
+                if (claims_take(&o->claims))
+                        expect_unmount(o);
         }
         DL_FOREACH_SAFE (jobs->orphans, o, next) {
                 if (o->listed)
