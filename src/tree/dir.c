@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include "basic/path-util.h"
@@ -11,6 +13,7 @@
 #include "tree/engine.h"
 
 enum {
+        DIRS_MARGIN = 512,
         PATH_TAIL = 1024, /* bytes that are kept of a long path: the last ones */
         SLICE_NSEC = 50000000,
 };
@@ -79,6 +82,37 @@ static bool is_no_directory(Walk *w, const Dir *d) {
                !S_ISDIR(st.st_mode) && !dir_is_modified(w, d->parent, false);
 }
 
+/* A forged file system may show one directory in many places, so that the walk would never end. No file
+ * system has more directories than inodes in use; others may make directories meanwhile, and the walk visits
+ * those that they move several times. Not all types count inodes. */
+static uint64_t dirs_possible(const struct statfs *s) {
+        uint64_t inodes = s->f_files > s->f_ffree ? s->f_files - s->f_ffree : 0;
+
+        return inodes == 0 ? UINT64_MAX : inodes + inodes / 2 + DIRS_MARGIN;
+}
+
+int dirs_limit(Walk *w) {
+        struct statfs s;
+
+        if (fstatfs(w->spec->fd, &s) < 0)
+                return -errno;
+        w->dirs_before = atomic_load(&w->next_serial);
+        w->dirs_max = dirs_possible(&s);
+        w->reads_parents = s.f_type == EXT4_SUPER_MAGIC || s.f_type == XFS_SUPER_MAGIC;
+        return 0;
+}
+
+/* Whether the pass has opened more directories than there were when it began, and than there are now. */
+static bool are_too_many(const Walk *w, uint64_t n) {
+        struct statfs s;
+
+        return n > w->dirs_max && fstatfs(w->spec->fd, &s) >= 0 && n > dirs_possible(&s);
+}
+
+bool dir_is_of_another(Walk *w, const Dir *d, uint64_t parent) {
+        return w->reads_parents && d->parent && parent != d->parent->number && !dir_is_modified(w, d->parent, false);
+}
+
 int dir_open(Walk *w, Dir *d) {
         int parent = d->parent ? d->parent->fd : w->spec->fd, fd;
         const char *name = d->parent ? d->name : ".";
@@ -98,10 +132,15 @@ int dir_open(Walk *w, Dir *d) {
                 return fd;
         d->fd = fd;
         d->serial = atomic_fetch_add(&w->next_serial, 1) + 1;
-        if (w->pass == 1)
-                return 0;
+        if (are_too_many(w, d->serial - w->dirs_before)) {
+                queue_stop(&w->queue, 0);
+                return -EUCLEAN;
+        }
         if (fstat(fd, &st) < 0)
                 return -errno;
+        d->number = st.st_ino;
+        if (w->pass == 1)
+                return 0;
         /* A moved directory keeps its old times, but its new parent has a new mtime. */
         d->settled = !atomic_load(&w->times_set) && (!d->parent || d->parent->settled) &&
                      !is_since(&st.st_mtim, w->since_nsec);

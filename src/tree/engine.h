@@ -28,7 +28,9 @@ typedef struct Walk {
         _Atomic uint64_t modified;
         atomic_int sync_error; /* a positive errno */
         _Atomic uint64_t next_serial, n_dirs, chunk_bytes;
-        _Atomic uint64_t next_nsec; /* start of the next free slice, if entries_per_sec limits the walk */
+        bool reads_parents;             /* readdir(3) tells the number of ".." from the disk */
+        uint64_t dirs_before, dirs_max; /* opened before this pass; possible in this pass: dirs_limit() */
+        _Atomic uint64_t next_nsec;     /* start of the next free slice, if entries_per_sec limits the walk */
         Queue queue;
 
         /* All errors are counted; only the first entries are named. */
@@ -56,6 +58,7 @@ typedef struct Dir {
         uint64_t inode;      /* 0 for the root */
         struct Dir *parent;  /* held by its count of pending work; NULL for the root */
         int fd;              /* -EBADF until opened */
+        uint64_t number;     /* of its inode, once it is open; the name may have said another one */
         uint64_t serial;     /* number of the opened directory, compared with Thread.cwd */
         atomic_uint pending; /* the reading, sub-directories, batches; the last one finishes the directory */
         /* in the second pass: since the first pass began, nothing was moved into the directory or into any
@@ -88,8 +91,13 @@ void visit_entry(Thread *t, const Dir *d, const char *name);
 /* Returns a new directory that is not open yet, or NULL without memory. */
 Dir *dir_new(Walk *w, Dir *parent, const char *name, uint64_t inode);
 void dir_free(Walk *w, Dir *d);
+/* Begins to count the directories of the pass, which are damage if they are more than the file system can
+ * have. Returns 0 or a negative errno. */
+int dirs_limit(Walk *w) _warn_unused_;
+/* Whether the number that the directory has as that of its parent, on disk, is another one's. */
+bool dir_is_of_another(Walk *w, const Dir *d, uint64_t parent);
 /* Opens the directory. Returns 0 or a negative errno: -ENOENT if d is no directory any more, -EUCLEAN if d
- * never was one. */
+ * never was one, or the pass has opened more than there can be, which ends the walk. */
 int dir_open(Walk *w, Dir *d) _warn_unused_;
 /* Whether an entry was added to the directory, or removed from it, since this pass began. */
 bool dir_was_modified(const Walk *w, int fd);

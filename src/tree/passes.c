@@ -260,6 +260,9 @@ static int run_pass(Walk *w, Threads *threads, WalkCounts *ret) {
         r = begin_pass(w);
         if (r < 0)
                 return r;
+        r = dirs_limit(w);
+        if (r < 0)
+                return r;
         root = dir_new(w, NULL, "", 0);
         if (!root)
                 return -ENOMEM;

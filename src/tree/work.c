@@ -112,6 +112,8 @@ static int take_names(Thread *t, Dir *d, Chunk *c, size_t end, bool only_one, Fo
                 size_t at = c->used;
 
                 c->used += e->d_reclen;
+                if (streq(e->d_name, "..") && dir_is_of_another(t->walk, d, e->d_ino))
+                        return -EUCLEAN;
                 if (is_dot(e->d_name))
                         continue;
                 if (is_directory(d, e)) {

@@ -580,6 +580,32 @@ TEST_WORDS(test_lie_of_file, "/ownership/lie", word, "of-file", "of-link") {
         assert_damaged(image, "ext4", target, "pretender", wanted, G_N_ELEMENTS(wanted));
 }
 
+/* Each directory of the chain has two names in the one above it: some 60 inodes look like 2^30 directories.
+ * Or a directory has a second name elsewhere. The walk ends, and names one of them. */
+TEST_WORDS(test_forged, "/ownership/forged", word, "doubled", "elsewhere") {
+        const bool doubled = g_str_equal(word, "doubled");
+        const FilesWanted wanted[] = { wanted_group(4242), wanted_labels(LABEL_1) };
+        g_autofree char *image = path_printf(TEST_IMAGES "/forged-%s", word), *target = make_target("forged"),
+                        *script = NULL;
+        g_autoptr(GString) commands = g_string_new(doubled ? "" : "mkdir /a\nmkdir /a/x\nmkdir /c\nln /a/x /c/x\n");
+
+        for (int i = 0; doubled && i < 30; i++)
+                g_string_append(commands, "mkdir a\nln a b\ncd a\n");
+        script = file_make(commands->str);
+        g_assert_true(image_make(image, 8 << 20, "ext4", "-O", "^metadata_csum", NULL));
+        g_assert_true(run("debugfs", "-w", "-f", script, image, NULL));
+        must(unlink(script));
+        for (gsize i = 0; i < G_N_ELEMENTS(wanted); i++) {
+                g_auto(Answer) changed = expect_ok(mount_with(worker, image, "ext4", target, .files = wanted[i]));
+
+                g_assert_cmpuint(changed.walk.counts.failed, >=, 1);
+                g_assert_cmpuint(changed.walk.counts.done, <, 5000);
+                g_assert_nonnull(strstr(changed.walk.issues[0].text, "damaged"));
+                g_assert_true(doubled || g_str_has_suffix(changed.walk.issues[0].path, "x"));
+                g_assert_false(is_mounted(target));
+        }
+}
+
 void add_tests(void) {
         worker = worker_start(NULL, NULL);
 }
