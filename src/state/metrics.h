@@ -34,25 +34,25 @@ typedef enum MetricId {
         METRIC_RECONCILED, /* outcome */
         METRIC_STORE_ERRORS,
         METRIC_TEXTFILE_ERRORS,
-        METRIC_TEXTFILE_TIME,    /* gauge */
-        METRIC_CONFIG_REJECTED,  /* gauge */
-        METRIC_TOTAL_VOLUMES,    /* plugin_name, state: gauge */
-        METRIC_VOLUMES_LIMIT,    /* gauge */
-        METRIC_VOLUMES_FORGOTTEN,  /* reason */
-        METRIC_LABEL_STATES,     /* state: gauge */
-        METRIC_OWNERSHIP_STATES, /* state: gauge */
-        METRIC_PARTIAL_LABELS,   /* gauge */
-        METRIC_TAINTED_VOLUMES,  /* gauge */
-        METRIC_HOLDERS,          /* gauge */
-        METRIC_UNRECORDED,       /* gauge */
-        METRIC_JOBS,             /* gauge */
-        METRIC_JOBS_WAITING,     /* gauge */
-        METRIC_JOBS_WALKING,     /* gauge */
-        METRIC_OLDEST_JOB,       /* state: gauge */
-        METRIC_WATCHED,          /* gauge */
-        METRIC_ENFORCING,        /* gauge */
-        METRIC_BUILD_INFO,       /* version: gauge */
-        METRIC_START_TIME,       /* gauge */
+        METRIC_TEXTFILE_TIME,     /* gauge */
+        METRIC_CONFIG_REJECTED,   /* gauge */
+        METRIC_TOTAL_VOLUMES,     /* plugin_name, state: gauge */
+        METRIC_VOLUMES_LIMIT,     /* gauge */
+        METRIC_VOLUMES_FORGOTTEN, /* reason */
+        METRIC_LABEL_STATES,      /* state: gauge */
+        METRIC_OWNERSHIP_STATES,  /* state: gauge */
+        METRIC_PARTIAL_LABELS,    /* gauge */
+        METRIC_TAINTED_VOLUMES,   /* gauge */
+        METRIC_HOLDERS,           /* gauge */
+        METRIC_UNRECORDED,        /* gauge */
+        METRIC_JOBS,              /* gauge */
+        METRIC_JOBS_WAITING,      /* gauge */
+        METRIC_JOBS_WALKING,      /* gauge */
+        METRIC_OLDEST_JOB,        /* state: gauge */
+        METRIC_WATCHED,           /* gauge */
+        METRIC_ENFORCING,         /* gauge */
+        METRIC_BUILD_INFO,        /* version: gauge */
+        METRIC_START_TIME,        /* gauge */
         METRICS,
 } MetricId;
 
