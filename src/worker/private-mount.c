@@ -121,6 +121,10 @@ static int share_mount(const Child *c, const StageSpec *spec, const PlanAnswer *
         return 0;
 }
 
+static int check_others(const StageSpec *spec, Failure *f) {
+        return foreign_check_unobserved(spec->userdata, spec->source, f);
+}
+
 int private_mount_stage(const Child *c, const Source *source, const PlanQuestion *question, const PlanAnswer *answer,
                         PrivateMount *ret, MountOutcome *ret_outcome, Failure *f) {
         const Observed *observed = &question->observed;
@@ -135,6 +139,8 @@ int private_mount_stage(const Child *c, const Source *source, const PlanQuestion
                 .alone = observed->n_mounts == 0 && !observed->mounts_unknown && !observed->hidden,
                 .swaps = answer->files.swapped_gid != GID_NONE,
                 .staging = c->staging,
+                .check_others = check_others,
+                .userdata = c,
         };
         _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
         _cleanup_(private_mount_done) PrivateMount s = PRIVATE_MOUNT_INIT;

@@ -245,6 +245,31 @@ TEST(test_share_refused, "/share/refused") {
         g_assert_cmpint(umount2(one, 0), ==, 0);
 }
 
+/* Whoever has mounted a superblock read-only outside of the roots relies on that: it is not made writable for a
+ * mount that is refused then, whatever selvold has answered. */
+TEST_WORDS(test_share_evidence, "/share/evidence", word, "bind", "reader", "reader-of-another") {
+        const bool bind = g_str_equal(word, "bind"), share = !g_str_equal(word, "reader-of-another");
+        _cleanup_close_ int loop = -EBADF;
+        g_autofree char *image = make_image("evidence", "ext4"), *one = make_target("evidence-1"),
+                        *two = make_target("evidence-2"), *outside = path_printf(TEST_DIR "/evidence"),
+                        *device = attach_loop(image, &loop);
+
+        (void) mkdir(outside, 0755);
+        if (!bind)
+                assert_ok(mount_with(worker, device, "ext4", one, .read_only = true));
+        must(mount(device, outside, "ext4", MS_RDONLY, NULL));
+        if (bind)
+                must(mount(outside, one, NULL, MS_BIND, NULL));
+        assert_fails(mount_with(worker, device, "ext4", two, .share = share ? one : NULL,
+                                .share_id = share ? mount_id_of(one) : 0, .blind = true),
+                     "PathNotAllowed", outside);
+        g_auto(MountFact) there = mount_fact_of(outside);
+        g_assert_true(there.superblock_read_only);
+        g_assert_false(is_mounted(two));
+        must(umount2(one, 0));
+        must(umount2(outside, 0));
+}
+
 /* Another mount hides the mount that is to be shared. The worker mounts a disk once more then. A tmpfs can't
  * be mounted once more. */
 TEST(test_share_hidden, "/share/hidden") {
