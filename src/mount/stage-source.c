@@ -193,7 +193,7 @@ static int set_options(int fs, char *options, bool flags) {
 }
 
 /* Sets the options of spec, and makes or shares the superblock. */
-static int fs_context_create(int fs, const StageSpec *spec, const char *source, bool exclusive) {
+static int fs_context_create(int fs, const StageSpec *spec, const char *source, bool *exclusive) {
         _cleanup_free_ char *all = NULL, *of_user = NULL, *of_mount = NULL, *of_fs = NULL;
         _cleanup_strv_ char **options = NULL;
         int r;
@@ -224,14 +224,15 @@ static int fs_context_create(int fs, const StageSpec *spec, const char *source, 
         if (r < 0)
                 return r;
 
-        if (exclusive && fsconfig(fs, CMD_CREATE_EXCL, NULL, NULL, 0) >= 0)
+        if (*exclusive && fsconfig(fs, CMD_CREATE_EXCL, NULL, NULL, 0) >= 0)
                 return 0;
-        if (exclusive && errno != EOPNOTSUPP)
+        if (*exclusive && errno != EOPNOTSUPP)
                 return -errno;
+        *exclusive = false;
         return fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0 ? -errno : 0;
 }
 
-int fs_context_mount(const StageSpec *spec, bool exclusive, int *ret_tree, char **ret_source, int *ret_errno,
+int fs_context_mount(const StageSpec *spec, bool *exclusive, int *ret_tree, char **ret_source, int *ret_errno,
                      Failure *f) {
         _cleanup_close_ int loop_fd = -EBADF, fs = -EBADF, tree = -EBADF;
         _cleanup_free_ char *source = NULL;

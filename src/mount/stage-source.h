@@ -56,5 +56,5 @@ bool fs_context_is_supported(void);
  * mounted superblock; kernels before 6.6 can't. *ret_tree is the detached mount, *ret_source the source as
  * the mount table will show it; the caller owns both. Returns 0, a negative errno, SELINUX_DENIED, or
  * MOUNT_FAILED with *ret_errno set: EINVAL also for options that only libmount knows. */
-int fs_context_mount(const StageSpec *spec, bool exclusive, int *ret_tree, char **ret_source, int *ret_errno,
+int fs_context_mount(const StageSpec *spec, bool *exclusive, int *ret_tree, char **ret_source, int *ret_errno,
                      Failure *f) _warn_unused_;

@@ -77,15 +77,20 @@ static int stage_by_fs_context(const StageSpec *spec, bool exclusive, int *ret_t
         _cleanup_close_ int tree = -EBADF;
         int r;
 
-        r = fs_context_mount(spec, exclusive, &tree, &source, ret_errno, f);
+        r = fs_context_mount(spec, &exclusive, &tree, &source, ret_errno, f);
         if (r != 0)
                 return r;
         r = read_back_detached(spec, tree, source, ret);
         if (r < 0)
                 return r;
-        if (r == 0)
-                return stage_in_namespace(spec, tree, ret_tree, ret, ret_errno, f);
-        *ret_tree = TAKE_FD(tree);
+        if (r > 0)
+                *ret_tree = TAKE_FD(tree);
+        else {
+                r = stage_in_namespace(spec, tree, ret_tree, ret, ret_errno, f);
+                if (r != 0)
+                        return r;
+        }
+        ret->exclusive = exclusive;
         return 0;
 }
 

@@ -121,6 +121,21 @@ static int share_mount(const Child *c, const StageSpec *spec, const PlanAnswer *
         return 0;
 }
 
+/* Before Linux 6.6 a new mount shares the superblock if somebody has mounted the source since the child has
+ * looked, however long selvold has held its answer back. */
+static int check_alone(const Child *c, const Source *source, const MountOutcome *o, Failure *f) {
+        _cleanup_(observed_done) Observed now = { 0 };
+        int r;
+
+        if (o->exclusive)
+                return 0;
+        r = foreign_check_source(c, source, &now, f);
+        if (r != 0 || now.n_mounts == 0)
+                return r;
+        return failure_set_about(f, FAILURE_BUSY, now.mounts[0].target,
+                                 "The volume was mounted at '%s' by somebody else meanwhile: try again.");
+}
+
 static int check_others(const StageSpec *spec, Failure *f) {
         return foreign_check_unobserved(spec->userdata, spec->source, f);
 }
@@ -165,6 +180,8 @@ int private_mount_stage(const Child *c, const Source *source, const PlanQuestion
                 r = stage_mount(&spec, &s.tree, &o, f);
                 if (r == FAILURE_MOUNT_FAILED)
                         r = explain_mount_failure(c, source, f);
+                if (r == 0 && spec.alone && source->fs->source == SOURCE_BLOCK)
+                        r = check_alone(c, source, &o, f);
         }
         if (r != 0)
                 return r;

@@ -111,6 +111,32 @@ TEST_WORDS(test_verdict, "/dialog/plan", word, "wait", "stop") {
         g_assert_cmpuint(count_labeled(v->target, LABEL_1), ==, 0);
 }
 
+/* While selvold holds its answer back, the host mounts the disk: the worker does not show it then. */
+TEST_WORDS(test_late, "/dialog/late", word, "host", "roots", "host-in-namespace", "roots-in-namespace") {
+        const bool host = g_str_has_prefix(word, "host"), always = stages_in_namespace();
+        _cleanup_close_ int loop = -EBADF;
+        g_autofree char *image = make_image("late", "ext4"), *target = make_target("late"),
+                        *elsewhere = host ? path_printf(TEST_DIR "/host") : make_target("late-other"),
+                        *device = attach_loop(image, &loop);
+        Arguments a = volume_at(device, "ext4", target, .hold_plan = true);
+        g_autoptr(Worker) w = NULL;
+        Operation *o;
+
+        if (g_str_has_suffix(word, "in-namespace"))
+                g_setenv("SELVOL_STAGE", "namespace", TRUE);
+        w = worker_start(NULL, NULL);
+        (void) mkdir(elsewhere, 0755);
+        o = operation_start_held(w, WORKER_MOUNT, &a);
+        must(mount(device, elsewhere, "ext4", 0, NULL));
+        operation_answer(o);
+        g_auto(Answer) ended = operation_finish(o);
+        g_assert_true(g_str_equal(ended.kind, "Busy") || g_str_equal(ended.kind, "PathNotAllowed"));
+        g_assert_false(is_mounted(target));
+        must(umount2(elsewhere, 0));
+        if (!always)
+                g_unsetenv("SELVOL_STAGE");
+}
+
 /* Ready has the identity of the mount that is visible later. */
 TEST(test_ready, "/dialog/ready") {
         g_autofree char *image = make_image("identity", "ext4"), *one = make_target("identity-1"),
