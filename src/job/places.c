@@ -39,11 +39,12 @@ static Taken count_taken(const Places *p, const Job *job) {
 
         for (size_t i = 0; i < p->n && i < ELEMENTSOF(p->running); i++) {
                 const Job *other = p->running[i];
+                const bool own = streq(other->caller.name, job->caller.name);
 
-                quota_count(&t.all, 1, streq(other->caller.name, job->caller.name));
+                quota_count(&t.all, 1, own);
                 if (job->source && streq_ptr(other->source, job->source) &&
                     (other->operation == OPERATION_UNMOUNT) == unmounts)
-                        quota_count(&t.source, 1, false);
+                        quota_count(&t.source, 1, own);
         }
         DL_FOREACH (job->jobs->orphans, o) {
                 quota_count(&t.all, 1, false);

@@ -31,8 +31,13 @@ enum {
         JOBS_MAX = 64,                /* jobs: disks and servers gain nothing from more */
         JOBS_RESERVED = 16,           /* part of JOBS_MAX for root: kubelet does not wait for users */
         JOBS_TO_UNMOUNT = 16,         /* in addition to JOBS_MAX: pods can end even if all mounts hang */
-        JOBS_OF_CALLER_MAX = 48,      /* part of JOBS_MAX: one caller leaves room for others */
+        JOBS_OF_USER_MAX = 12,        /* part of JOBS_MAX: three users leave room for a fourth one */
+        JOBS_OF_CALLER_MAX = 48,      /* part of JOBS_MAX, for a connection of root */
+        UNMOUNTS_RESERVED = 24,       /* part of JOBS_MAX and JOBS_TO_UNMOUNT, for root */
+        UNMOUNTS_OF_USER_MAX = 18,    /* jobs, for one that unmounts: all mounts of a user may hang */
         JOBS_OF_SOURCE_MAX = 16,      /* jobs, and as many unmounts: a server that hangs leaves room */
+        JOBS_OF_SOURCE_RESERVED = 4,  /* part of JOBS_OF_SOURCE_MAX, for root */
+        JOBS_OF_SOURCE_OF_USER = 3,   /* part of JOBS_OF_SOURCE_MAX: a directory of images has many users */
         SERVER_CONNECTIONS_MAX = 128, /* connections: of jobs, of the watch, and of children that linger */
         SERVER_RESERVED = 32,         /* part of it: unmounts, verifies and the watch need fewer */
 };
@@ -42,7 +47,10 @@ enum {
         JOBS_WAITING_MAX = 4096,           /* jobs: one for each volume */
         JOBS_WAITING_RESERVED = 1024,      /* part of JOBS_WAITING_MAX, for root */
         JOBS_WAITING_TO_UNMOUNT = 1024,    /* in addition to JOBS_WAITING_MAX */
-        JOBS_WAITING_OF_CALLER_MAX = 1024, /* jobs that do not unmount */
+        JOBS_WAITING_OF_CALLER_MAX = 1024, /* jobs that do not unmount, of a connection of root */
+        JOBS_WAITING_OF_USER_MAX = 768,    /* jobs that do not unmount, of a user */
+        UNMOUNTS_WAITING_RESERVED = 2048,  /* jobs, for root: unmounts of users leave room for its mounts */
+        UNMOUNTS_WAITING_OF_USER = 960,    /* jobs, for one that unmounts */
 };
 
 /* Numbers of jobs, which no later selvold of the boot uses for other jobs. */
@@ -56,13 +64,13 @@ enum {
         WAITERS_MAX = 96,         /* calls: so many programs never repeat one call */
         WAITERS_RESERVED = 32,    /* part of WAITERS_MAX, for root */
         WAITERS_TO_CANCEL = 16,   /* in addition to WAITERS_MAX: any job can be canceled */
-        WAITERS_OF_USER_MAX = 32, /* calls: one user leaves room for others */
+        WAITERS_OF_USER_MAX = 16, /* calls: three users leave room for a fourth one */
 };
 
 /* Questions to polkit: a person may take INTERACTIVE_SEC for an answer. */
 enum {
         QUESTIONS_MAX = 64,         /* questions: one for each running job */
-        QUESTIONS_OF_USER_MAX = 32, /* questions: one user leaves room for others */
+        QUESTIONS_OF_USER_MAX = 16, /* questions: three users leave room for a fourth one */
         POLKIT_SEC = 10,            /* seconds: polkit runs rules, and perhaps programs */
         INTERACTIVE_SEC = 120,      /* seconds: somebody types a password */
 };

@@ -73,7 +73,7 @@ typedef struct MountOutcome {
         MarkProof proof;       /* about the mark; not sent to selvold */
         bool overrides_labels; /* by defcontext= or rootcontext=; not sent to selvold */
         bool idmapped;         /* not sent to selvold */
-        bool exclusive;        /* the kernel vouches that nobody else has the superblock; not sent to selvold */
+        bool exclusive;        /* nobody else has the superblock, says the kernel; not sent to selvold */
 } MountOutcome;
 
 void node_done(Node *n);

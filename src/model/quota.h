@@ -8,9 +8,10 @@
 #include "model/limits.h"
 
 /* Limits for all jobs, calls or questions, for those of one caller, and a part that only root can use. A
- * caller is a user, or, for root, a connection to the bus. selvold counts the present jobs, calls or
- * questions each time a caller wants more: so no counter can be wrong, and counting allocates no memory. The
- * numbers are small enough to count fast. */
+ * caller is a user, or, for root, a connection to the bus. Three users that take all they can leave room for
+ * a fourth one, and for root. selvold counts the present jobs, calls or questions each time a caller wants
+ * more: so no counter can be wrong, and counting allocates no memory. The numbers are small enough to count
+ * fast. */
 
 /* Each comment has the name of the limit in selvold(8). */
 typedef enum LimitKind {

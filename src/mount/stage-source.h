@@ -26,8 +26,8 @@ typedef struct StageSpec {
         bool alone;   /* nobody was seen to have the source mounted: share no superblock */
         bool swaps;   /* the shared mount swaps two groups, and the new mount must, too */
         const Staging *staging;
-        /* Called right before a superblock that others have mounted is made writable: whether that is allowed.
-         * Returns 0, a negative errno, or a failure kind. */
+        /* Called right before a superblock that others have mounted is made writable: whether that is
+         * allowed. Returns 0, a negative errno, or a failure kind. */
         int (*check_others)(const struct StageSpec *spec, Failure *f);
         const void *userdata; /* of check_others */
 } StageSpec;

@@ -239,7 +239,7 @@ TEST_FIXTURE(test_waiting, "/limits/waiting") {
 
 /* polkit does not answer. */
 TEST_SET_UP(test_questions, "/limits/questions", fixture_set_up_other) {
-        enum { MAX = 32 };
+        enum { MAX = QUESTIONS_OF_USER_MAX };
         GAsyncResult *calls[MAX];
 
         for (guint i = 0; i < MAX; i++)

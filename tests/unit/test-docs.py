@@ -147,8 +147,8 @@ compare("mount.selvol(8): options", names | {"volume", "ro", "rw", "remount", "x
 manual = read("docs/selvold.8.rst")
 numbers = {name: int(value) for name, value in re.findall(r"^ +([A-Z_]+) = (\d+),", read("src/model/limits.h"), flags=re.M)}
 rows = re.findall(r"^ +\[LIMIT_\w+\] = (\{.*?\})", read("src/model/quota.c"), flags=re.M | re.S)
-values = [[eval(value, numbers | {"SIZE_MAX": "any"}) for value in row.strip("{ }").split(",")] + ["none"] for row in rows]
-compare("selvold(8): limits", [" ".join(map(str, [name, *row[:3]])) for name, row in
+values = [[eval(value.strip().replace("/", "//"), numbers | {"SIZE_MAX": "any"}) or "none" for value in row.strip("{ }").split(",") if value.strip()] for row in rows]
+compare("selvold(8): limits", [" ".join(map(str, [name, *row])) for name, row in
                                  zip(re.findall(r"^ +LIMIT_\w+, +/\* (.*) \*/$", read("src/model/quota.h"), flags=re.M), values, strict=True)],
         [" ".join(line.split()) for line in re.findall(r"^    (\w.* \w+)$", section(manual, "LIMITS"), flags=re.M)])
 compare("selvold(8): connections", [str(numbers[name]) for name in ["SERVER_CONNECTIONS_MAX", "SERVER_RESERVED"]],
