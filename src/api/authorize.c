@@ -15,6 +15,7 @@ static const struct {
         const char *action;
 } actions[] = {
         { "MountVolume", "org.selvol1.mount-volume" },
+        { "PlanVolume", "org.selvol1.plan-volume" }, /* opens the source and the target as root */
         { "UnmountVolume", "org.selvol1.unmount-volume" },
         { "AdoptVolume", "org.selvol1.adopt-volume" },
         { "ForgetVolume", "org.selvol1.forget-volume" },
@@ -22,7 +23,6 @@ static const struct {
         { "ApplyOwnership", "org.selvol1.apply-ownership" },
         { "Cancel", "org.selvol1.cancel-job" },
         { "VerifyLabel", "org.selvol1.verify-label" },
-        { "PlanVolume", "org.selvol1.inspect" },
         { "GetVolume", "org.selvol1.inspect" },
         { "GetVolumeByTarget", "org.selvol1.inspect" },
         { "GetJob", "org.selvol1.inspect" },

@@ -3,6 +3,7 @@
 /* The test plays polkit, which allows a call, denies it, challenges the caller, stays silent, or is absent.
  * calls/authorize has the details that selvold gives polkit. */
 
+#include "model/limits.h"
 #include "support.h"
 #include "support/files.h"
 
@@ -25,7 +26,7 @@ static const struct {
 } methods[] = {
         { "MountVolume", "('v', '/dev/vdb', '" T1 "', @a{sv} {})", "org.selvol1.mount-volume",
           "org.selvol1.Error.Incompatible" },
-        { "PlanVolume", "('v', '/dev/vdb', '" T1 "', @a{sv} {})", INSPECT },
+        { "PlanVolume", "('v', '/dev/vdb', '" T1 "', @a{sv} {})", "org.selvol1.plan-volume" },
         { "UnmountVolume", "('v', '" T1 "', @a{sv} {})", "org.selvol1.unmount-volume" },
         { "AdoptVolume", "('v', '" T1 "', @a{sv} {})", "org.selvol1.adopt-volume",
           "org.selvol1.Error.InvalidTarget" },
@@ -283,7 +284,7 @@ static void test_matrix(Fixture *f, gconstpointer data) {
         const gboolean allowed = c->caller == CALLER_ROOT || c->polkit == POLKIT_YES;
         /* With a silent polkit each call waits for seconds, so as many as a user may have wait at once. Calls
          * that are carried out need their order. */
-        const guint at_once = !allowed && c->polkit == POLKIT_SILENT ? 32 : 1;
+        const guint at_once = !allowed && c->polkit == POLKIT_SILENT ? QUESTIONS_OF_USER_MAX : 1;
         g_autoptr(GArray) rows = make_rows(f, c->caller);
         g_autofree char *before = mount_table(f), *after = NULL;
 
@@ -302,7 +303,7 @@ static void ignore_answer(GObject *source, GAsyncResult *result, gpointer userda
 
 /* Questions about a caller who has gone leave room to others. */
 TEST_SET_UP(test_gone, "/authorize/gone", fixture_set_up_other) {
-        enum { QUESTIONS = 32 };
+        enum { QUESTIONS = QUESTIONS_OF_USER_MAX };
         GDBusMethodInvocation *questions[QUESTIONS];
         Fixture other = other_caller(f);
         g_autofree char *name = g_strdup(g_dbus_connection_get_unique_name(other.client));
@@ -339,7 +340,7 @@ static void test_silence(Fixture *f, gconstpointer data) {
 /* The object of a call may be gone when polkit answers. Many such calls, one after the other, use nothing
  * up. */
 TEST_SET_UP(test_object_gone, "/authorize/object-gone", fixture_set_up_other) {
-        GDBusMethodInvocation *questions[30];
+        GDBusMethodInvocation *questions[QUESTIONS_OF_USER_MAX - 1];
         GAsyncResult *calls[10];
 
         g_variant_unref(expect_allowed(f, call_start(f, "MountVolume", parse(methods[0].arguments))));
