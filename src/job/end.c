@@ -186,29 +186,53 @@ void job_stop(Job *job) {
                 peer_hang_up(job->worker);
 }
 
+/* Nobody asks for the end of a job that was never on the bus, nor of a plan, whose answer has everything. */
+static bool is_kept(const Job *job) {
+        return job->shown && job->operation != OPERATION_PLAN;
+}
+
+/* Frees what is not kept. Returns the job that ended first, and of those of a caller with too many the first
+ * one; NULL: no job is kept. */
+static Job *find_oldest(Jobs *jobs, bool *ret_surplus) {
+        Job *job, *next, *other, *oldest = NULL;
+
+        DL_FOREACH_SAFE (jobs->list, job, next) {
+                size_t n = 0;
+
+                if (!job_is_over(job))
+                        continue;
+                if (!is_kept(job)) {
+                        if (job->shown)
+                                event_emit(jobs->state, job_removed, job);
+                        job_free(job);
+                        continue;
+                }
+                DL_FOREACH (jobs->list, other)
+                        n += job_is_over(other) && other->caller.uid == job->caller.uid &&
+                             other->ended_usec >= job->ended_usec;
+                if (n > JOBS_KEPT_MAX) {
+                        *ret_surplus = true;
+                        return job;
+                }
+                if (!oldest || job->ended_usec < oldest->ended_usec)
+                        oldest = job;
+        }
+        *ret_surplus = false;
+        return oldest;
+}
+
 void jobs_expire(Jobs *jobs) {
         uint64_t now = now_monotonic_usec(), kept = JOB_KEPT_SEC * USEC_PER_SEC;
 
         for (;;) {
-                Job *oldest = NULL, *job, *next;
-                size_t n = 0;
+                bool surplus;
+                Job *oldest = find_oldest(jobs, &surplus);
 
-                DL_FOREACH_SAFE (jobs->list, job, next) {
-                        if (!job_is_over(job))
-                                continue;
-                        if (!job->shown) {
-                                job_free(job);
-                                continue;
-                        }
-                        n++;
-                        if (!oldest || job->ended_usec < oldest->ended_usec)
-                                oldest = job;
-                }
                 if (!oldest) {
                         (void) sd_event_source_set_enabled(jobs->expiry, SD_EVENT_OFF);
                         return;
                 }
-                if (n <= JOBS_KEPT_MAX && now < oldest->ended_usec + kept) {
+                if (!surplus && now < oldest->ended_usec + kept) {
                         (void) sd_event_source_set_time(jobs->expiry, oldest->ended_usec + kept);
                         (void) sd_event_source_set_enabled(jobs->expiry, SD_EVENT_ONESHOT);
                         return;

@@ -153,7 +153,7 @@ struct Jobs {
 };
 
 enum {
-        JOBS_KEPT_MAX = 64, /* jobs that have ended */
+        JOBS_KEPT_MAX = 64, /* jobs of one user that have ended */
         JOB_KEPT_SEC = 600,
 };
 

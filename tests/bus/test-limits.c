@@ -206,6 +206,26 @@ TEST_FIXTURE(test_caller, "/limits/caller") {
         close_caller(&other);
 }
 
+/* A plan that has waited is on the bus as long as it waits: it takes no place of jobs whose end callers ask
+ * for. */
+TEST_FIXTURE(test_plans, "/limits/plans") {
+        g_autoptr(GVariant) objects = NULL;
+        g_autofree char *text = NULL;
+
+        for (guint i = 0; i < JOBS_OF_CALLER_MAX; i++)
+                send_hanging_device(f, i);
+        WAIT_FOR(n_run(f, JOBS_OF_CALLER_MAX));
+        expect_error(f,
+                     call_start(f, "PlanVolume",
+                                g_variant_new_parsed("('v', '/dev/vdb', '" HEALTHY
+                                                     "', {'TimeoutUSec': <uint64 1500000>})")),
+                     "Busy", "Try again");
+        objects = expect_reply(
+                f, call_start_at(f, "/org/selvol1", "org.freedesktop.DBus.ObjectManager", "GetManagedObjects", NULL));
+        text = g_variant_print(objects, FALSE);
+        g_assert_null(strstr(text, "'Operation': <'plan'>"));
+}
+
 /* Mounts have taken all places, and there are still places for unmounts. */
 TEST_FIXTURE(test_unmount, "/limits/unmount") {
         Fixture crowd[CROWD];

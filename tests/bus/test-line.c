@@ -251,17 +251,8 @@ TEST_FIXTURE(test_no_reply, "/line/give-up/no-reply") {
         WAIT_FOR(is_mounted(f, T2));
 }
 
-static void assert_result(Fixture *f, guint64 job, const char *result, const char *error_name) {
-        g_autofree char *path = g_strdup_printf("/org/selvol1/job/%" G_GUINT64_FORMAT, job), *shown = NULL,
-                        *name = NULL;
-
-        shown = get_text(f, path, JOB, "Result");
-        g_assert_cmpstr(shown, ==, result);
-        name = get_text(f, path, JOB, "ErrorName");
-        g_assert_cmpstr(name, ==, error_name);
-}
-
-/* PlanVolume waits only while too many jobs are running. */
+/* PlanVolume waits only while too many jobs are running. Its answer has everything, so selvold does not keep
+ * its job. */
 TEST_FIXTURE(test_planned, "/line/result/planned") {
         GAsyncResult *mounts[JOBS_MAX], *plan;
         g_autoptr(GVariant) reply = NULL;
@@ -287,7 +278,6 @@ TEST_FIXTURE(test_planned, "/line/result/planned") {
                 if (i > 0)
                         continue;
                 reply = expect_reply(f, plan);
-                assert_result(f, JOBS_MAX + 1, "done", "");
         }
         WAIT_FOR(worker_count_children(f) == 1);
         close_callers(crowd, CROWD);

@@ -245,8 +245,8 @@ TEST(test_share_refused, "/share/refused") {
         g_assert_cmpint(umount2(one, 0), ==, 0);
 }
 
-/* A program that has mounted a superblock read-only outside of the roots relies on that: it is not made writable for
- * a mount that is refused then, whatever selvold has answered. */
+/* A program that has mounted a superblock read-only outside of the roots relies on that: it is not made
+ * writable for a mount that is refused then, whatever selvold has answered. */
 TEST_WORDS(test_share_evidence, "/share/evidence", word, "bind", "reader", "reader-of-another") {
         const bool bind = g_str_equal(word, "bind"), share = !g_str_equal(word, "reader-of-another");
         _cleanup_close_ int loop = -EBADF;
