@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <limits.h>
 #include <stdarg.h>
+#include <stdint.h>
 
 #include "basic/string-util.h"
 
@@ -154,13 +155,16 @@ char *strv_join(char *const *l, const char *separator) {
         return joined;
 }
 
-/* The length of the valid UTF-8 sequence at s, 0 if there is none. */
-static size_t utf8_sequence(const unsigned char *s) {
+/* The length of the valid UTF-8 sequence at s, 0 if there is none. *ret: its character; may be NULL. */
+static size_t utf8_sequence(const unsigned char *s, uint32_t *ret) {
         size_t n;
-        unsigned int c;
+        uint32_t c;
 
-        if (s[0] < 0x80)
+        if (s[0] < 0x80) {
+                if (ret)
+                        *ret = s[0];
                 return 1;
+        }
         if (s[0] >= 0xc2 && s[0] <= 0xdf) {
                 n = 2;
                 c = s[0] & 0x1fu;
@@ -184,12 +188,14 @@ static size_t utf8_sequence(const unsigned char *s) {
         /* Noncharacters of Unicode: sd-bus refuses a string that has one. */
         if ((c >= 0xfdd0 && c <= 0xfdef) || (c & 0xfffe) == 0xfffe)
                 return 0;
+        if (ret)
+                *ret = c;
         return n;
 }
 
 bool utf8_is_valid(const char *s) {
         for (size_t n; *s; s += n) {
-                n = utf8_sequence((const unsigned char *) s);
+                n = utf8_sequence((const unsigned char *) s, NULL);
                 if (n == 0)
                         return false;
         }
@@ -204,30 +210,33 @@ size_t utf8_length_within(const char *s, size_t max) {
         return n;
 }
 
-static bool is_control(const unsigned char *s) {
-        return s[0] < 0x20 || s[0] == 0x7f || (s[0] == 0xc2 && s[1] < 0xa0);
-}
+/* Whether a character is a control character, is invisible, looks like a blank and is none, or changes the
+ * display of the text around it. By Unicode 15: Default_Ignorable_Code_Point; Zs but for U+0020, Zl, and Zp;
+ * interlinear annotations; and the blank of Braille. */
+static bool is_hidden(uint32_t c) {
+        static const uint32_t ranges[][2] = {
+                { 0x0000, 0x001f },   { 0x007f, 0x00a0 },   { 0x00ad, 0x00ad }, { 0x034f, 0x034f },
+                { 0x061c, 0x061c },   { 0x115f, 0x1160 },   { 0x1680, 0x1680 }, { 0x17b4, 0x17b5 },
+                { 0x180b, 0x180f },   { 0x2000, 0x200f },   { 0x2028, 0x202f }, { 0x205f, 0x206f },
+                { 0x2800, 0x2800 },   { 0x3000, 0x3000 },   { 0x3164, 0x3164 }, { 0xfe00, 0xfe0f },
+                { 0xfeff, 0xfeff },   { 0xffa0, 0xffa0 },   { 0xfff0, 0xfffb }, { 0x1bca0, 0x1bca3 },
+                { 0x1d173, 0x1d17a }, { 0xe0000, 0xe0fff },
+        };
 
-/* Whether a character is invisible, or changes the display of the text around it: U+00AD, U+061C, U+200B to
- * U+200F, U+2028 to U+202E, U+2060 to U+206F, U+FEFF. */
-static bool is_invisible(const unsigned char *s) {
-        if (s[0] == 0xc2)
-                return s[1] == 0xad;
-        if (s[0] == 0xd8)
-                return s[1] == 0x9c;
-        if (s[0] == 0xe2 && s[1] == 0x80)
-                return (s[2] >= 0x8b && s[2] <= 0x8f) || (s[2] >= 0xa8 && s[2] <= 0xae);
-        if (s[0] == 0xe2 && s[1] == 0x81)
-                return s[2] >= 0xa0 && s[2] <= 0xaf;
-        return s[0] == 0xef && s[1] == 0xbb && s[2] == 0xbf;
+        for (size_t i = 0; i < ELEMENTSOF(ranges); i++)
+                if (c >= ranges[i][0] && c <= ranges[i][1])
+                        return true;
+        return false;
 }
 
 bool text_is_clean(const char *s) {
-        if (!utf8_is_valid(s))
-                return false;
-        for (; *s; s++)
-                if (is_control((const unsigned char *) s) || is_invisible((const unsigned char *) s))
+        uint32_t c;
+
+        for (size_t n; *s; s += n) {
+                n = utf8_sequence((const unsigned char *) s, &c);
+                if (n == 0 || is_hidden(c))
                         return false;
+        }
         return true;
 }
 
@@ -242,10 +251,10 @@ static char *escape_bytes(const char *s, size_t max, bool backslashes) {
 
         for (size_t i = 0; i < limit;) {
                 unsigned char c = (unsigned char) s[i];
-                size_t n = utf8_sequence((const unsigned char *) s + i);
+                uint32_t character = 0;
+                size_t n = utf8_sequence((const unsigned char *) s + i, &character);
 
-                if (n == 0 || (backslashes && c == '\\') || is_control((const unsigned char *) s + i) ||
-                    is_invisible((const unsigned char *) s + i)) {
+                if (n == 0 || (backslashes && c == '\\') || is_hidden(character)) {
                         *p++ = '\\';
                         *p++ = 'x';
                         *p++ = hex[c >> 4];

@@ -105,7 +105,9 @@ int request_validate_name(const char *name, const char *option, Failure *f) {
                                    "Option \"%s\" is empty, not UTF-8, or contains quotes, commas or backslashes.",
                                    option);
         if (!text_is_clean(name))
-                return failure_set(f, FAILURE_INVALID_OPTION, "Option \"%s\" contains control characters.", option);
+                return failure_set(f, FAILURE_INVALID_OPTION,
+                                   "Option \"%s\" contains control characters, or characters that nobody sees.",
+                                   option);
         return 0;
 }
 
@@ -163,7 +165,7 @@ static int source_validate(const Request *q, const Settings *settings, Failure *
         if (!source_is_clean(source))
                 return refuse(
                         f, FAILURE_INVALID_VOLUME, source,
-                        "Source '%s' contains spaces, control characters, quotes, commas or backslashes. Pass another name: 'ls /dev/disk/by-*' lists those of devices.");
+                        "Source '%s' contains spaces, control or invisible characters, quotes, commas or backslashes. Pass another name: 'ls /dev/disk/by-*' lists those of devices.");
         if (fs && fs->source == SOURCE_NETWORK)
                 return network_source_is_valid(source) ? 0
                                                        : refuse(f, FAILURE_INVALID_VOLUME, source,

@@ -24,7 +24,7 @@ TEST(test_escape, "/string/escape") {
                 { "\302\233"
                   "31m",
                   80, "\\xc2\\x9b31m" },                       /* CSI in one character */
-                { "\302\240", 80, "\302\240" },                /* a no-break space is no control character */
+                { "\302\240", 80, "\\xc2\\xa0" },              /* no-break space, which looks like a blank */
                 { "a\342\200\256b", 80, "a\\xe2\\x80\\xaeb" }, /* right-to-left override */
                 { "\342\200\213", 80, "\\xe2\\x80\\x8b" },     /* zero-width space */
                 { "\357\273\277", 80, "\\xef\\xbb\\xbf" },     /* byte-order mark */
@@ -44,6 +44,27 @@ TEST(test_escape, "/string/escape") {
 
                 g_assert_cmpstr(escaped, ==, cases[i].out);
                 g_assert_true(utf8_is_valid(escaped));
+        }
+}
+
+/* Characters that nobody sees, or that look like a blank; and others beside them. */
+TEST(test_hidden, "/string/hidden") {
+        static const gunichar hidden[] = { 0x00a0, 0x00ad, 0x034f, 0x061c,  0x115f,  0x1680,  0x17b4, 0x180e,
+                                           0x2003, 0x200b, 0x202e, 0x2060,  0x2800,  0x3000,  0x3164, 0xfe0f,
+                                           0xfeff, 0xffa0, 0xfff9, 0x1bca1, 0x1d175, 0xe0041, 0xe01ef },
+                              shown[] = { 0x00a1, 0x00fc, 0x0436, 0x1161,  0x2010, 0x2070,
+                                          0x3001, 0x4e2d, 0xfe10, 0x1f600, 0xe1000 };
+
+        for (gsize i = 0; i < G_N_ELEMENTS(hidden) + G_N_ELEMENTS(shown); i++) {
+                const gboolean is_shown = i >= G_N_ELEMENTS(hidden);
+                const gunichar c = is_shown ? shown[i - G_N_ELEMENTS(hidden)] : hidden[i];
+                char text[8] = "a";
+
+                text[1 + g_unichar_to_utf8(c, text + 1)] = '\0';
+                _cleanup_free_ char *escaped = string_escape(text, 80);
+                g_test_message("U+%04X", c);
+                g_assert_cmpint(text_is_clean(text), ==, is_shown);
+                g_assert_cmpint(g_str_equal(escaped, text), ==, is_shown);
         }
 }
 
