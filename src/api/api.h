@@ -4,6 +4,7 @@
 #include <systemd/sd-bus.h>
 
 #include "job/jobs.h"
+#include "model/limits.h"
 #include "plan/plan.h"
 #include "wire/names.h"
 
@@ -13,6 +14,13 @@ typedef struct Sender Sender;
 typedef struct Turns Turns;
 
 /* selvold's side of the bus. */
+/* The denied calls of a user. */
+typedef struct Denials {
+        uid_t uid;
+        uint64_t logged_usec; /* when the journal got a record; CLOCK_MONOTONIC; 0: unused */
+        unsigned more;        /* denied since then */
+} Denials;
+
 typedef struct Api {
         State *state;
         Jobs *jobs;
@@ -22,6 +30,7 @@ typedef struct Api {
         Call *calls;             /* calls that wait for a job */
         /* authorize.c */
         AuthQuery *queries;
+        Denials denials[DENIALS_MAX];
         /* callers.c */
         Sender *senders; /* senders whose uids are known */
         sd_bus *lookup;  /* the connection for questions about senders */

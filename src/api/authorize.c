@@ -74,6 +74,31 @@ static void query_free(AuthQuery *q) {
         free(q);
 }
 
+/* journald drops records of a unit that logs too many, those of mounts too: so a user's denied calls are
+ * logged once in DENIAL_SEC. *ret_more: so many were not, before this one. */
+static bool is_logged(Api *api, sd_bus_message *call, unsigned *ret_more) {
+        const uint64_t now = now_monotonic_usec();
+        Denials *of_user = NULL, *oldest = api->denials;
+        uid_t uid;
+
+        *ret_more = 0;
+        if (sender_get_uid(api, call, &uid) < 0)
+                return false;
+        for (Denials *d = api->denials; d < api->denials + DENIALS_MAX && !of_user; d++)
+                if (d->logged_usec > 0 && d->uid == uid)
+                        of_user = d;
+                else if (d->logged_usec < oldest->logged_usec)
+                        oldest = d;
+        if (of_user && now < of_user->logged_usec + DENIAL_SEC * USEC_PER_SEC) {
+                of_user->more++;
+                return false;
+        }
+        if (of_user)
+                *ret_more = of_user->more;
+        *(of_user ?: oldest) = (Denials){ .uid = uid, .logged_usec = now };
+        return true;
+}
+
 static int deny_call(Api *api, sd_bus_message *call, const char *volume, const char *result, sd_bus_error *error) {
         static const struct {
                 const char *result, *text;
@@ -84,7 +109,7 @@ static int deny_call(Api *api, sd_bus_message *call, const char *volume, const c
                 { "unavailable", "polkit did not answer; see systemctl status polkit" },
                 { "challenge", "it needs an administrator's password, and nobody could be asked for it" },
         };
-        _cleanup_free_ char *caller = sender_describe(api, call),
+        _cleanup_free_ char *caller = sender_describe(api, call), *before = NULL,
                             *escaped = string_escape(strempty(volume), VOLUME_ID_MAX);
         const char *method = sd_bus_message_get_member(call), *action = strempty(find_action(method)), *text = result;
         const LogField fields[] = {
@@ -93,12 +118,19 @@ static int deny_call(Api *api, sd_bus_message *call, const char *volume, const c
                 { "SELVOL_VOLUME", escaped },
         };
 
+        unsigned more;
+
         for (size_t i = 0; i < ELEMENTSOF(why); i++)
                 if (streq(why[i].result, result))
                         text = why[i].text;
         metrics_count(api->state->metrics, METRIC_AUTHORIZATIONS, result);
-        log_fields(LOG_NOTICE, fields, ELEMENTSOF(fields), "%s%s%s by %s is not authorized (%s): %s.", method,
-                   isempty(escaped) ? "" : " of volume ", strempty(escaped), strempty(caller), action, text);
+        if (is_logged(api, call, &more)) {
+                if (more > 0)
+                        before = strdup_printf(" %u calls of this user were denied before, and not logged.", more);
+                log_fields(LOG_NOTICE, fields, ELEMENTSOF(fields), "%s%s%s by %s is not authorized (%s): %s.%s",
+                           method, isempty(escaped) ? "" : " of volume ", strempty(escaped), strempty(caller), action,
+                           text, strempty(before));
+        }
         return sd_bus_error_setf(error,
                                  streq(result, "challenge") ? SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED
                                                             : SD_BUS_ERROR_ACCESS_DENIED,

@@ -73,6 +73,8 @@ enum {
         QUESTIONS_OF_USER_MAX = 16, /* questions: three users leave room for a fourth one */
         POLKIT_SEC = 10,            /* seconds: polkit runs rules, and perhaps programs */
         INTERACTIVE_SEC = 120,      /* seconds: somebody types a password */
+        DENIALS_MAX = 32,           /* users whose denied calls are counted instead of logged */
+        DENIAL_SEC = 10,            /* seconds until another denied call of a user is logged */
 };
 
 /* Calls that wait for their turn: their callers are not authorized yet. */

@@ -7,6 +7,11 @@
 #include "support.h"
 #include "support/files.h"
 
+static void set_up_logged(Fixture *f, gconstpointer data) {
+        f->logged = TRUE;
+        fixture_set_up_other(f, data);
+}
+
 /* selvold waits data seconds for polkit; NULL: ten seconds. */
 static void set_up_silent(Fixture *f, gconstpointer data) {
         f->polkit_sec = data;
@@ -375,6 +380,22 @@ TEST_SET_UP(test_replaced, "/authorize/replaced", fixture_set_up_other) {
         remove_polkit(f, TRUE);
         polkit_answer(question, TRUE, FALSE);
         metrics = expect_reply(f, asked);
+}
+
+/* A user whose calls are denied does not fill the journal. */
+TEST_SET_UP(test_denied_often, "/authorize/denied-often", set_up_logged) {
+        static const char *const patterns[] = { "*GetMetrics by * is not authorized *", "*is not authorized*" };
+        g_autofree char *log = file_path(f, "log");
+
+        for (guint i = 0; i < 40; i++) {
+                GAsyncResult *call = i % 2 ? call_start(f, "GetMetrics", NULL)
+                                           : call_start(f, "ForgetVolume", parse("('v', @a{sv} {})"));
+
+                polkit_answer(polkit_pop(f), FALSE, FALSE);
+                expect_error(f, call, "org.freedesktop.DBus.Error.AccessDenied", "not authorized");
+        }
+        g_assert_cmpuint(file_count_lines(log, patterns[0]), ==, 0);
+        g_assert_cmpuint(file_count_lines(log, patterns[1]), ==, 1);
 }
 
 void add_tests(void) {
