@@ -2,6 +2,7 @@
 #include "basic/time-util.h"
 #include "client/client-call.h"
 #include "volume-plugin/calls.h"
+#include "wire/system-bus.h"
 
 /* The limit for reading the progress of a job when the caller's time is nearly over. */
 #define LOOK_TIMEOUT_USEC (150 * USEC_PER_MSEC)
@@ -45,29 +46,35 @@ static int refuse_late(uint64_t timeout_usec, Failure *f) {
                 (double) timeout_usec / USEC_PER_SEC);
 }
 
+static int read_number(sd_bus *bus, const char *job, const char *property, uint64_t *ret) {
+        _cleanup_message_ sd_bus_message *reply = NULL;
+        int r;
+
+        r = system_bus_get_property(bus, BUS_NAME, job, JOB_INTERFACE, property, NULL, &reply, "t");
+        return r < 0 ? r : sd_bus_message_read(reply, "t", ret);
+}
+
 /* Reads the progress of the job that works on a volume: files done, and files in all. */
 static int look_for_progress(sd_bus *bus, const char *volume, uint64_t *ret_done, uint64_t *ret_total) {
         _cleanup_message_ sd_bus_message *found = NULL, *property = NULL;
         const char *path, *job;
         int r;
 
-        r = sd_bus_call_method(bus, BUS_NAME, MANAGER_PATH, MANAGER_INTERFACE, "GetVolume", NULL, &found, "s",
-                               volume);
+        r = system_bus_call_method(bus, BUS_NAME, MANAGER_PATH, MANAGER_INTERFACE, "GetVolume", NULL, &found, "s",
+                                   volume);
         if (r < 0)
                 return r;
         r = sd_bus_message_read(found, "o", &path);
         if (r < 0)
                 return r;
-        r = sd_bus_get_property(bus, BUS_NAME, path, VOLUME_INTERFACE, "Job", NULL, &property, "o");
+        r = system_bus_get_property(bus, BUS_NAME, path, VOLUME_INTERFACE, "Job", NULL, &property, "o");
         if (r < 0)
                 return r;
         r = sd_bus_message_read(property, "o", &job);
         if (r < 0)
                 return r;
-        r = sd_bus_get_property_trivial(bus, BUS_NAME, job, JOB_INTERFACE, "EntriesTotal", NULL, 't', ret_total);
-        if (r < 0)
-                return r;
-        return sd_bus_get_property_trivial(bus, BUS_NAME, job, JOB_INTERFACE, "EntriesDone", NULL, 't', ret_done);
+        r = read_number(bus, job, "EntriesTotal", ret_total);
+        return r < 0 ? r : read_number(bus, job, "EntriesDone", ret_done);
 }
 
 /* Fails because the caller's time is over; the job goes on. */
@@ -148,7 +155,7 @@ static int look_at_holders(sd_bus *bus, const char *path, const char *target, bo
         bool mounted = false;
         int r;
 
-        r = sd_bus_get_property(bus, BUS_NAME, path, VOLUME_INTERFACE, "Holders", &error, &holders, "aa{sv}");
+        r = system_bus_get_property(bus, BUS_NAME, path, VOLUME_INTERFACE, "Holders", &error, &holders, "aa{sv}");
         /* A volume that was removed meanwhile has no holders. */
         if (sd_bus_error_has_name(&error, SD_BUS_ERROR_UNKNOWN_OBJECT)) {
                 *ret_mounted = false;
@@ -185,8 +192,8 @@ int call_is_mounted(const char *target, uint64_t timeout_usec, bool *ret, Failur
         r = open_bus(timeout_usec, &bus, &error);
         if (r < 0)
                 return refuse_call(&error, f);
-        r = sd_bus_call_method(bus, BUS_NAME, MANAGER_PATH, MANAGER_INTERFACE, "GetVolumeByTarget", &error, &volume,
-                               "s", target);
+        r = system_bus_call_method(bus, BUS_NAME, MANAGER_PATH, MANAGER_INTERFACE, "GetVolumeByTarget", &error,
+                                   &volume, "s", target);
         if (has_timed_out(&error))
                 return refuse_late(timeout_usec, f);
         if (explain_is_outside(error.name)) {

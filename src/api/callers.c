@@ -6,6 +6,7 @@
 #include "basic/string-util.h"
 #include "basic/time-util.h"
 #include "model/quota.h"
+#include "wire/system-bus.h"
 
 struct Sender {
         UT_hash_handle hh;
@@ -39,25 +40,31 @@ void senders_teardown(Api *api) {
         api->lookup = sd_bus_close_unref(api->lookup);
 }
 
-/* While sd-bus waits for an answer it reads and queues all that arrives on the connection. This second
- * connection has no name that others can send to, so nothing else arrives on it. */
+/* While selvold waits for an answer it reads and drops all else that arrives on the connection. So the
+ * question has a connection of its own, on which nobody calls. */
 static int ask_bus(Api *api, const char *name, uid_t *ret) {
-        _cleanup_(sd_bus_creds_unrefp) sd_bus_creds *creds = NULL;
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        uint32_t uid;
         int r;
 
         if (!api->lookup || sd_bus_is_open(api->lookup) <= 0) {
                 api->lookup = sd_bus_close_unref(api->lookup);
-                r = sd_bus_open_system(&api->lookup);
+                r = system_bus_open(&api->lookup);
                 if (r < 0)
                         return r;
                 r = sd_bus_set_method_call_timeout(api->lookup, BUS_ANSWER_SEC * USEC_PER_SEC);
                 if (r < 0)
                         return r;
         }
-        r = sd_bus_get_name_creds(api->lookup, name, SD_BUS_CREDS_EUID, &creds);
+        r = system_bus_call_method(api->lookup, "org.freedesktop.DBus", "/org/freedesktop/DBus",
+                                   "org.freedesktop.DBus", "GetConnectionUnixUser", NULL, &reply, "s", name);
         if (r < 0)
                 return r;
-        return sd_bus_creds_get_euid(creds, ret);
+        r = sd_bus_message_read(reply, "u", &uid);
+        if (r < 0)
+                return r;
+        *ret = uid;
+        return 0;
 }
 
 int sender_get_uid(Api *api, sd_bus_message *call, uid_t *ret) {

@@ -12,6 +12,7 @@
 #include "basic/log.h"
 #include "basic/time-util.h"
 #include "model/limits.h"
+#include "wire/system-bus.h"
 
 /* sd-bus would reply to this call by itself, but ends the connection if /etc/machine-id is missing, or if
  * SELinux denies to read it. */
@@ -66,7 +67,7 @@ static int on_bus_disconnected(sd_bus_message *signal, void *userdata, sd_bus_er
 static int connect_bus(Api *api) {
         int r;
 
-        r = sd_bus_open_system(&api->bus);
+        r = system_bus_open(&api->bus);
         if (r < 0)
                 return r;
         r = sd_bus_match_signal_async(api->bus, NULL, NULL, "/org/freedesktop/DBus/Local",

@@ -4,6 +4,7 @@
 #include "basic/string-util.h"
 #include "basic/time-util.h"
 #include "client/client-call.h"
+#include "wire/system-bus.h"
 
 /* selvold answers within milliseconds: its worker does everything that takes longer. */
 #define PING_TIMEOUT_USEC (10 * USEC_PER_SEC)
@@ -29,8 +30,8 @@ static int ping_service(sd_bus *bus, uint64_t timeout_usec, sd_bus_error *error)
         r = sd_bus_message_set_auto_start(call, false);
         if (r < 0)
                 return sd_bus_error_set_errno(error, r);
-        return sd_bus_call(bus, call, timeout_usec < PING_TIMEOUT_USEC ? timeout_usec : PING_TIMEOUT_USEC, error,
-                           NULL);
+        return system_bus_call(bus, call, timeout_usec < PING_TIMEOUT_USEC ? timeout_usec : PING_TIMEOUT_USEC, error,
+                               NULL);
 }
 
 /* Asks the bus to start selvold: the reply of the bus arrives even if SELinux drops those of selvold. */
@@ -45,7 +46,7 @@ static int start_service(sd_bus *bus, uint64_t timeout_usec, sd_bus_error *error
         r = sd_bus_message_append(call, "su", BUS_NAME, 0U);
         if (r < 0)
                 return sd_bus_error_set_errno(error, r);
-        r = sd_bus_call(bus, call, timeout_usec, error, NULL);
+        r = system_bus_call(bus, call, timeout_usec, error, NULL);
         if (r < 0 && sd_bus_error_has_name(error, SD_BUS_ERROR_TIMEOUT)) {
                 /* explain_error() takes SD_BUS_ERROR_TIMEOUT for a reply that SELinux dropped. */
                 sd_bus_error_free(error);
@@ -80,7 +81,7 @@ int call_open(bool start, uint64_t timeout_usec, sd_bus **ret, sd_bus_error *err
         _cleanup_(sd_bus_unrefp) sd_bus *bus = NULL;
         int r;
 
-        r = sd_bus_open_system(&bus);
+        r = system_bus_open(&bus);
         if (r < 0) {
                 (void) sd_bus_error_setf(error, SD_BUS_ERROR_NO_SERVER, "Can't connect to the system bus: %s",
                                          strerror(-r));
@@ -165,8 +166,7 @@ int call_manager(sd_bus *bus, const OptionValue values[static REQUEST_OPTIONS], 
         va_end(ap);
         if (r < 0)
                 return sd_bus_error_set_errno(error, r);
-        r = sd_bus_call(bus, call, timeout_usec, error, ret);
-        return r < 0 ? r : 0;
+        return system_bus_call(bus, call, timeout_usec, error, ret);
 }
 
 /* --- errors in words --- */

@@ -5,6 +5,7 @@
 #include "ctl/bus.h"
 #include "ctl/print.h"
 #include "ctl/terminal.h"
+#include "wire/system-bus.h"
 
 /* For calls with an immediate reply, unless polkit asks a person for a password. */
 #define CALL_TIMEOUT_USEC (5 * 60 * USEC_PER_SEC)
@@ -68,8 +69,8 @@ int bus_service_is_running(sd_bus *bus) {
         _cleanup_message_ sd_bus_message *reply = NULL;
         int r, has_owner;
 
-        r = sd_bus_call_method(bus, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus",
-                               "NameHasOwner", NULL, &reply, "s", BUS_NAME);
+        r = system_bus_call_method(bus, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus",
+                                   "NameHasOwner", NULL, &reply, "s", BUS_NAME);
         if (r < 0)
                 return r;
         r = sd_bus_message_read(reply, "b", &has_owner);
@@ -82,9 +83,7 @@ static int call_method(sd_bus *bus, sd_bus_error *error, sd_bus_message **ret, c
         int r;
 
         r = call_new(bus, &call, path, interface, method, types, ap);
-        if (r >= 0)
-                r = sd_bus_call(bus, call, CALL_TIMEOUT_USEC, error, ret);
-        return r < 0 ? r : 0;
+        return r < 0 ? r : system_bus_call(bus, call, CALL_TIMEOUT_USEC, error, ret);
 }
 
 int bus_try_method(sd_bus *bus, sd_bus_error *error, sd_bus_message **ret, const char *path, const char *interface,

@@ -5,6 +5,7 @@
 #include "ctl/bus.h"
 #include "ctl/complete.h"
 #include "ctl/verb-table.h"
+#include "wire/system-bus.h"
 
 /* A person does not wait longer for a completion. */
 #define CALL_TIMEOUT_USEC (2 * USEC_PER_SEC)
@@ -88,11 +89,11 @@ static json_t *get_objects(void) {
         _cleanup_message_ sd_bus_message *call = NULL, *reply = NULL;
         json_t *objects = NULL;
 
-        if (sd_bus_open_system(&bus) < 0 ||
+        if (system_bus_open(&bus) < 0 ||
             sd_bus_message_new_method_call(bus, &call, BUS_NAME, MANAGER_PATH, "org.freedesktop.DBus.ObjectManager",
                                            "GetManagedObjects") < 0 ||
             sd_bus_message_set_auto_start(call, false) < 0 ||
-            sd_bus_call(bus, call, CALL_TIMEOUT_USEC, NULL, &reply) < 0 || answer_read(reply, &objects) < 0)
+            system_bus_call(bus, call, CALL_TIMEOUT_USEC, NULL, &reply) < 0 || answer_read(reply, &objects) < 0)
                 return NULL;
         return objects;
 }

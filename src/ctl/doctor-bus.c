@@ -4,14 +4,26 @@
 #include "ctl/doctor.h"
 #include "ctl/bus-objects.h"
 #include "ctl/systemd.h"
+#include "wire/system-bus.h"
 
 enum { ANSWER_SEC = 5 };
+
+static int list_names(sd_bus *bus, const char *method, char ***ret) {
+        _cleanup_message_ sd_bus_message *reply = NULL;
+        int r;
+
+        r = system_bus_call_method(bus, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus",
+                                   method, NULL, &reply, NULL);
+        return r < 0 ? r : sd_bus_message_read_strv(reply, ret);
+}
 
 static int read_names(sd_bus *bus, NodeFacts *n) {
         _cleanup_strv_ char **acquired = NULL, **activatable = NULL;
         int r;
 
-        r = sd_bus_list_names(bus, &acquired, &activatable);
+        r = list_names(bus, "ListNames", &acquired);
+        if (r >= 0)
+                r = list_names(bus, "ListActivatableNames", &activatable);
         if (r < 0)
                 return r;
         n->running = strv_contains(acquired, BUS_NAME);
@@ -46,20 +58,28 @@ static int read_volumes(sd_bus *bus, NodeFacts *n) {
         return facts_read_kept(n, volumes);
 }
 
+static int read_property(sd_bus *bus, const char *property, sd_bus_error *error, char **ret) {
+        _cleanup_message_ sd_bus_message *reply = NULL;
+        const char *text;
+        int r;
+
+        r = system_bus_get_property(bus, BUS_NAME, MANAGER_PATH, MANAGER_INTERFACE, property, error, &reply, "s");
+        if (r >= 0)
+                r = sd_bus_message_read(reply, "s", &text);
+        return r < 0 ? r : free_and_strdup(ret, text);
+}
+
 /* A selvold of an earlier version has no such properties. */
 static void read_configurations(sd_bus *bus, NodeFacts *n) {
-        (void) sd_bus_get_property_string(bus, BUS_NAME, MANAGER_PATH, MANAGER_INTERFACE, "Configuration", NULL,
-                                          &n->in_force);
-        (void) sd_bus_get_property_string(bus, BUS_NAME, MANAGER_PATH, MANAGER_INTERFACE, "WorkerConfiguration", NULL,
-                                          &n->in_worker);
+        (void) read_property(bus, "Configuration", NULL, &n->in_force);
+        (void) read_property(bus, "WorkerConfiguration", NULL, &n->in_worker);
 }
 
 static int read_service(sd_bus *bus, NodeFacts *n) {
         _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
         int r;
 
-        r = sd_bus_get_property_string(bus, BUS_NAME, MANAGER_PATH, MANAGER_INTERFACE, "Version", &error,
-                                       &n->version);
+        r = read_property(bus, "Version", &error, &n->version);
         if (r >= 0) {
                 read_configurations(bus, n);
                 return read_volumes(bus, n);
@@ -73,7 +93,7 @@ int facts_read_bus(NodeFacts *n) {
         _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
         int r;
 
-        r = sd_bus_open_system(&bus);
+        r = system_bus_open(&bus);
         if (r >= 0)
                 r = sd_bus_set_method_call_timeout(bus, ANSWER_SEC * USEC_PER_SEC);
         if (r >= 0)

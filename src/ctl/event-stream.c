@@ -261,9 +261,10 @@ int event_stream_begin(EventStream *w, sd_bus *bus, EventHandler handler, void *
         *w = (EventStream){ .bus = bus, .known = json_object(), .handler = handler, .userdata = userdata };
         if (!w->known)
                 return -ENOMEM;
-        r = sd_bus_add_match(bus, NULL, MATCH_SERVICE, on_signal, w);
+        /* If the bus refuses a match, sd-bus ends the connection. */
+        r = sd_bus_add_match_async(bus, NULL, MATCH_SERVICE, on_signal, NULL, w);
         if (r >= 0)
-                r = sd_bus_add_match(bus, NULL, MATCH_OWNER, on_owner, w);
+                r = sd_bus_add_match_async(bus, NULL, MATCH_OWNER, on_owner, NULL, w);
         if (r >= 0)
                 r = bus_service_is_running(bus);
         if (r < 0)

@@ -11,6 +11,7 @@
 #include "ctl/format.h"
 #include "ctl/progress-line.h"
 #include "ctl/terminal.h"
+#include "wire/system-bus.h"
 
 enum { REDRAW_USEC = 250000, REDRAW_ACCURACY_USEC = 10000 };
 
@@ -130,6 +131,11 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *userdata) {
         return sd_event_source_set_time_relative(source, report_interval());
 }
 
+/* A failure only costs the view of the progress. */
+static int on_matched(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        return 0;
+}
+
 static int on_signal(sd_event_source *source, const struct signalfd_siginfo *si, void *userdata) {
         Follow *f = userdata;
 
@@ -180,7 +186,7 @@ static uint64_t look_for_job(Follow *f) {
             sd_bus_message_new_method_call(f->bus, &call, BUS_NAME, MANAGER_PATH,
                                            "org.freedesktop.DBus.ObjectManager", "GetManagedObjects") < 0 ||
             sd_bus_message_set_allow_interactive_authorization(call, false) < 0 ||
-            sd_bus_call(f->bus, call, LOOK_TIMEOUT_USEC, NULL, &reply) < 0 || answer_read(reply, &objects) < 0)
+            system_bus_call(f->bus, call, LOOK_TIMEOUT_USEC, NULL, &reply) < 0 || answer_read(reply, &objects) < 0)
                 return 0;
         json_object_foreach (objects, path, object) {
                 const json_t *job = json_object_get(object, JOB_INTERFACE);
@@ -221,9 +227,8 @@ static int follow_run(Follow *f, sd_bus_message *call, sd_bus_message **ret) {
         const sd_bus_error *error;
         int r;
 
-        /* A failure only costs the view of the progress. */
         if (!f->quiet)
-                (void) sd_bus_add_match(f->bus, &match, MATCH_JOBS, on_changed, f);
+                (void) sd_bus_add_match_async(f->bus, &match, MATCH_JOBS, on_changed, on_matched, f);
         r = sd_bus_call_async(f->bus, &pending, call, on_reply, f, UINT64_MAX);
         if (r < 0)
                 return r;

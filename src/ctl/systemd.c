@@ -2,6 +2,7 @@
 #include "basic/string-util.h"
 #include "ctl/bus.h"
 #include "ctl/systemd.h"
+#include "wire/system-bus.h"
 
 #define SYSTEMD_NAME      "org.freedesktop.systemd1"
 #define SYSTEMD_PATH      "/org/freedesktop/systemd1"
@@ -16,7 +17,7 @@ static int get_property(sd_bus *bus, const char *unit, const char *interface, co
         if (!name)
                 return -ENOMEM;
         r = sd_bus_path_encode(SYSTEMD_PATH "/unit", unit, &path);
-        return r < 0 ? r : sd_bus_get_property(bus, SYSTEMD_NAME, path, name, property, NULL, ret, type);
+        return r < 0 ? r : system_bus_get_property(bus, SYSTEMD_NAME, path, name, property, NULL, ret, type);
 }
 
 char *unit_get_string(sd_bus *bus, const char *unit, const char *interface, const char *property) {
@@ -42,8 +43,8 @@ char *unit_get_file_state(sd_bus *bus, const char *unit) {
         _cleanup_message_ sd_bus_message *reply = NULL;
         const char *state;
 
-        if (sd_bus_call_method(bus, SYSTEMD_NAME, SYSTEMD_PATH, SYSTEMD_INTERFACE ".Manager", "GetUnitFileState",
-                               NULL, &reply, "s", unit) < 0 ||
+        if (system_bus_call_method(bus, SYSTEMD_NAME, SYSTEMD_PATH, SYSTEMD_INTERFACE ".Manager", "GetUnitFileState",
+                                   NULL, &reply, "s", unit) < 0 ||
             sd_bus_message_read(reply, "s", &state) < 0)
                 return NULL;
         return strdup(state);

@@ -8,6 +8,7 @@
 #include "ctl/print.h"
 #include "ctl/terminal.h"
 #include "ctl/verbs.h"
+#include "wire/system-bus.h"
 
 int verb_jobs(sd_bus *bus, const Args *a) {
         _cleanup_json_ json_t *jobs = NULL;
@@ -62,7 +63,7 @@ static int cancel_job(sd_bus *bus, const char *path, const char *subject, sd_bus
         if (r < 0)
                 return r;
         /* selvold replies when the job has ended, however long its disk takes. */
-        r = sd_bus_call(bus, call, UINT64_MAX, &refused, NULL);
+        r = system_bus_call(bus, call, UINT64_MAX, &refused, NULL);
         if (r < 0)
                 return sd_bus_error_is_set(&refused) ? bus_report_error(subject, &refused) : r;
         while (!ended) {

@@ -107,12 +107,13 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *userdata) {
         return 0;
 }
 
-/* Limits the rate of drawing: an event only starts the timer. */
+/* Limits the rate of drawing: an event only starts the timer. What happens before there is a timer is in the
+ * first drawing. */
 static int on_event(const EventStream *w, const char *event, json_t *members) {
         const View *v = w->userdata;
         int r;
 
-        if (sd_event_source_get_enabled(v->timer, NULL) > 0)
+        if (!v->timer || sd_event_source_get_enabled(v->timer, NULL) > 0)
                 return 0;
         r = sd_event_source_set_time_relative(v->timer, REDRAW_USEC);
         return r < 0 ? r : sd_event_source_set_enabled(v->timer, SD_EVENT_ONESHOT);

@@ -8,6 +8,7 @@
 
 #include "ctl-support.h"
 #include "queue.h"
+#include "support/service.h"
 
 enum { CALL_TIMEOUT_USEC = 120 * G_USEC_PER_SEC };
 
@@ -170,16 +171,10 @@ void write_journal(Fixture *f, const char *records) {
         g_assert_cmpint(g_subprocess_get_exit_status(remote), ==, 0);
 }
 
-void test_case(Fixture *f, gconstpointer data) {
-        const Case *c = data;
+static void end_case(const Case *c, GSubprocess *child) {
         g_autofree char *out = NULL, *err = NULL;
-        g_autoptr(GSubprocess) child = NULL;
         g_autoptr(GError) error = NULL;
 
-        if (c->journal)
-                write_journal(f, c->journal);
-        child = ctl_start(c->command, -1);
-        serve_calls(f, c->exchanges, EXCHANGES_MAX);
         g_subprocess_communicate_utf8(child, NULL, NULL, &out, &err, &error);
         g_assert_no_error(error);
 
@@ -190,6 +185,47 @@ void test_case(Fixture *f, gconstpointer data) {
                 check_json(out, c->json);
         else
                 g_assert_cmpstr(out, ==, c->out ?: "");
+}
+
+void test_case(Fixture *f, gconstpointer data) {
+        g_autoptr(GSubprocess) child = NULL;
+        const Case *c = data;
+
+        if (c->journal)
+                write_journal(f, c->journal);
+        child = ctl_start(c->command, -1);
+        serve_calls(f, c->exchanges, EXCHANGES_MAX);
+        end_case(c, child);
+}
+
+/* By default AddressSanitizer keeps memory that was freed, which a measurement would count. */
+static GSubprocess *start_measured(const char *command) {
+        g_autofree char *before = g_strdup(g_getenv("ASAN_OPTIONS"));
+        GSubprocess *child;
+
+        g_setenv("ASAN_OPTIONS", "quarantine_size_mb=1", TRUE);
+        child = ctl_start(command, -1);
+        if (before)
+                g_setenv("ASAN_OPTIONS", before, TRUE);
+        else
+                g_unsetenv("ASAN_OPTIONS");
+        return child;
+}
+
+void test_flooded_case(Fixture *f, gconstpointer data) {
+        g_autoptr(GDBusConnection) stranger = bus_connect(g_getenv("DBUS_SESSION_BUS_ADDRESS"));
+        g_autoptr(GDBusMethodInvocation) call = NULL;
+        const Case *c = data;
+        g_autoptr(GSubprocess) child = start_measured(c->command);
+        size_t n = 0;
+
+        while (n < EXCHANGES_MAX && c->exchanges[n].method)
+                n++;
+        serve_calls(f, c->exchanges, n - 1);
+        call = await_call(f, &c->exchanges[n - 1]);
+        bus_flood(stranger, g_dbus_method_invocation_get_sender(call), atoi(g_subprocess_get_identifier(child)));
+        answer_call(call, &c->exchanges[n - 1]);
+        end_case(c, child);
 }
 
 static int terminal_open(Terminal *t, unsigned short columns) {

@@ -105,6 +105,8 @@ void check_json(const char *text, const char *expected);
 void write_journal(Fixture *f, const char *records);
 /* Runs the command of a Case, which is data. */
 void test_case(Fixture *f, gconstpointer data);
+/* The same, and the program gets its last answer after a flood of signals, of which it keeps none. */
+void test_flooded_case(Fixture *f, gconstpointer data);
 #define add_ctl_rows(prefix, rows, function) \
         add_fixture_rows(prefix, Fixture, rows, fixture_set_up, function, fixture_tear_down)
 

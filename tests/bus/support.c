@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <gio/gunixfdlist.h>
 #include <glib/gstdio.h>
 
 #include "queue.h"
@@ -222,6 +223,18 @@ GAsyncResult *call_start_at(Fixture *f, const char *path, const char *interface,
 
 GAsyncResult *call_start(Fixture *f, const char *method, GVariant *arguments) {
         return call_start_at(f, "/org/selvol1", "org.selvol1.Manager", method, arguments);
+}
+
+GAsyncResult *call_start_with_descriptors(Fixture *f, const char *method, GVariant *arguments, guint n) {
+        g_autoptr(GUnixFDList) list = g_unix_fd_list_new();
+        GAsyncResult **slot = g_new0(GAsyncResult *, 1);
+
+        for (guint i = 0; i < n; i++)
+                g_assert_cmpint(g_unix_fd_list_append(list, STDIN_FILENO, NULL), >=, 0);
+        g_dbus_connection_call_with_unix_fd_list(f->client, "org.selvol1", "/org/selvol1", "org.selvol1.Manager",
+                                                 method, arguments, NULL, G_DBUS_CALL_FLAGS_NONE, CALL_TIMEOUT_MS,
+                                                 list, NULL, on_done, slot);
+        return (GAsyncResult *) slot;
 }
 
 gboolean call_has_ended(GAsyncResult *result) {

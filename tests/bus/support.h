@@ -69,6 +69,8 @@ GAsyncResult *call_start(Fixture *f, const char *method, GVariant *arguments);
 /* Starts a call of any object and interface. */
 GAsyncResult *call_start_at(Fixture *f, const char *path, const char *interface, const char *method,
                             GVariant *arguments);
+/* Starts a call of the manager, with so many descriptors beside the arguments. */
+GAsyncResult *call_start_with_descriptors(Fixture *f, const char *method, GVariant *arguments, guint n);
 /* Waits for the end of a call. Returns the reply, or NULL with *error. */
 GVariant *call_end(Fixture *f, GAsyncResult *result, GError **error);
 /* Returns whether call_end() would not wait. */

@@ -204,6 +204,19 @@ static const Case cases[] = {
           .err = "selvolctl: 'pvc-1' is not the number of a job. See 'selvolctl jobs'.\n" },
 };
 
+static const Case flooded_cases[] = {
+        { "job", "cancel 8",
+          CALLS(FAIL("GetJob", "(uint64 8,)", "org.selvol1.Error.NoSuchJob", "Job 8 is not known.")), .code = 1,
+          .err = "selvolctl: Job 8 is not known. 'selvolctl jobs' shows all jobs.\n" },
+        { "cancel", "cancel 7 -q", CALLS(GET_JOB7, WAIT("('Canceled', @a{sv} {})"), CANCEL) },
+        { "jobs", "jobs --no-legend", CALLS(NO_OBJECTS) },
+        { "relabel", "relabel pvc-1 -q", CALLS(RELABEL, WAIT(DONE)) },
+};
+
+TEST_FIXTURE_ROWS(test_flooded, "/ctl-job/flooded", flooded_cases) {
+        test_flooded_case(f, data);
+}
+
 void add_tests(void) {
         add_ctl_rows("/ctl-job", cases, test_case);
 }

@@ -147,6 +147,20 @@ static const Case cases[] = {
         { "unmount/no-utf-8", "unmount /\377", .code = 1, .out = FAILURE("Invalid argument") },
 };
 
+static const Case flooded_cases[] = {
+        { "mount", MOUNT(POD ",\"device\":\"/dev/vdb\""), CALLS(DEFAULT), .out = SUCCESS },
+        { "unmount", "unmount " T, CALLS(UNMOUNT), .out = SUCCESS },
+        { "unmount-again", MOUNT(POD ",\"device\":\"/dev/vdb\",\"relabel-by\":\"runtime\""),
+          CALLS(MOUNTS("pvc-1", "/dev/vdb", POLICY SUPPORTED "'RelabelBy': <'runtime'>" HOLDER TYPE,
+                       "('', 'Z', @a{sv} {})"),
+                FAIL("UnmountVolume", "('', '" T "', " NO_OPTIONS ")", "org.selvol1.Error.Busy", "Files are open.")),
+          .code = 1, .out = FAILURE("Files are open.") },
+};
+
+TEST_FIXTURE_ROWS(test_flooded, "/flexvolume/flooded", flooded_cases) {
+        test_flooded_case(f, data);
+}
+
 TEST_FIXTURE(test_no_bus, "/flexvolume/no-bus") {
         g_autofree char *driver = g_strdup(g_getenv("SELVOLCTL")),
                         *elsewhere = g_strdup_printf("env DBUS_SYSTEM_BUS_ADDRESS=unix:path=/nonexistent %s", driver);

@@ -344,26 +344,16 @@ static void set_up_measured(Fixture *f, gconstpointer data) {
         g_unsetenv("ASAN_OPTIONS");
 }
 
-static guint64 peak_kib(GPid pid) {
-        g_autofree char *path = g_strdup_printf("/proc/%i/status", pid), *text = NULL;
-        const char *line;
-
-        g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
-        line = strstr(text, "VmHWM:");
-        g_assert_nonnull(line);
-        return g_ascii_strtoull(line + strlen("VmHWM:"), NULL, 10);
-}
-
 /* Others send large calls while selvold asks the bus about the sender of another call. It does not read them
  * meanwhile. */
 TEST_SET_UP(test_large_at_once, "/limits/large/at-once", set_up_measured) {
         enum { SIZE = 8 * 1024 * 1024, CALLS = 10, GROWTH_KIB_MAX = 48 * 1024 };
         Fixture unknown = other_caller(f);
         GAsyncResult *large[CALLS], *probe;
-        guint64 before;
+        long before;
 
         end_large(f, start_large(f, SIZE));
-        before = peak_kib(f->daemon);
+        before = program_peak(f->daemon);
         g_assert_cmpint(kill(f->daemon, SIGSTOP), ==, 0);
         probe = call_start(&unknown, "GetMetrics", NULL);
         await_bus(&unknown);
@@ -374,8 +364,94 @@ TEST_SET_UP(test_large_at_once, "/limits/large/at-once", set_up_measured) {
         g_variant_unref(call_end(&unknown, probe, NULL));
         for (guint i = 0; i < CALLS; i++)
                 end_large(f, large[i]);
-        g_assert_cmpuint(peak_kib(f->daemon), <, before + GROWTH_KIB_MAX);
+        g_assert_cmpint(program_peak(f->daemon), <, before + GROWTH_KIB_MAX);
         close_caller(&unknown);
+}
+
+TEST_SET_UP(test_signals, "/limits/signals/service", set_up_measured) {
+        Fixture stranger = other_caller(f);
+        GAsyncResult *waiting = start_mount(f, "v", "/dev/held-observe", HEALTHY, "{}");
+
+        WAIT_FOR(n_run(f, 1));
+        bus_flood(stranger.client, "org.selvol1", f->daemon);
+        write_file(f, "go", "");
+        g_variant_unref(expect_reply(f, waiting));
+        close_caller(&stranger);
+}
+
+/* selvold reads from its other connection, by which it asks for senders, only when it asks. The policy of the
+ * installed bus lets no such signals through. */
+TEST_SET_UP(test_signals_to_lookup, "/limits/signals/lookup", set_up_measured) {
+        enum { SIZE = 1024 * 1024, SIGNALS = 80, GROWTH_KIB_MAX = 24 * 1024 };
+        Fixture stranger = other_caller(f), unknown = other_caller(f);
+        g_autofree char *text = g_strnfill(SIZE, 'x'), *owner = bus_owner_of(f->client, "org.selvol1"),
+                        *lookup = NULL;
+        g_autoptr(GVariant) arguments = g_variant_ref_sink(g_variant_new("(s)", text));
+        long before;
+
+        g_free(get_metrics(f));
+        before = program_peak(f->daemon);
+        lookup = bus_name_of(f->client, f->daemon, owner);
+        g_assert_nonnull(lookup);
+        for (guint i = 0; i < SIGNALS; i++)
+                g_assert_true(
+                        g_dbus_connection_emit_signal(stranger.client, lookup, "/", "a.b", "C", arguments, NULL));
+        await_bus(&stranger);
+        g_free(get_metrics(&unknown));
+        g_assert_cmpint(program_peak(f->daemon), <, before + GROWTH_KIB_MAX);
+        close_caller(&unknown);
+        close_caller(&stranger);
+}
+
+static const struct {
+        const char *name, *method;
+        guint n_descriptors;
+} descriptor_rows[] = {
+        { "metrics-1", "GetMetrics", 1 }, { "metrics-16", "GetMetrics", 16 }, { "metrics-64", "GetMetrics", 64 },
+        { "mount-1", "MountVolume", 1 },  { "mount-16", "MountVolume", 16 },  { "mount-64", "MountVolume", 64 },
+        { "unknown-1", "Nothing", 1 },    { "unknown-16", "Nothing", 16 },    { "unknown-64", "Nothing", 64 },
+};
+
+static GAsyncResult *start_with_descriptors(Fixture *f, const char *method, guint n) {
+        gboolean mounts = g_str_equal(method, "MountVolume");
+
+        return call_start_with_descriptors(f, method, mounts ? mount_arguments("w", "/dev/vdc", T1, "{}") : NULL, n);
+}
+
+/* The bus hangs up on a caller that sends more descriptors than a message may have. */
+static void end_with_descriptors(Fixture *f, GAsyncResult *pending, guint n) {
+        enum { DESCRIPTORS_OF_MESSAGE = 16 };
+        g_autoptr(GError) closed = NULL;
+
+        if (n <= DESCRIPTORS_OF_MESSAGE) {
+                expect_error(f, pending, "org.freedesktop.DBus.Error.NotSupported", "file descriptors");
+                return;
+        }
+        g_assert_null(call_end(f, pending, &closed));
+        g_assert_error(closed, G_IO_ERROR, G_IO_ERROR_CLOSED);
+}
+
+/* The bus refuses calls with descriptors, so that no caller can have selvold keep any: they would take the
+ * places of all other files. */
+TEST_FIXTURE_ROWS(test_descriptors, "/limits/descriptors", descriptor_rows) {
+        const __typeof__(descriptor_rows[0]) *row = data;
+        enum { CALLS = 100 };
+        Fixture stranger = other_caller(f);
+        GAsyncResult *waiting = start_mount(f, "v", "/dev/held-observe", HEALTHY, "{}"), *calls[CALLS];
+        g_autofree char *before = NULL, *after = NULL;
+
+        WAIT_FOR(n_run(f, 1));
+        before = bus_owner_of(f->client, "org.selvol1");
+        for (guint i = 0; i < CALLS; i++)
+                calls[i] = start_with_descriptors(&stranger, row->method, row->n_descriptors);
+        for (guint i = 0; i < CALLS; i++)
+                end_with_descriptors(&stranger, calls[i], row->n_descriptors);
+        assert_none_timed_out(f);
+        write_file(f, "go", "");
+        g_variant_unref(expect_reply(f, waiting));
+        after = bus_owner_of(f->client, "org.selvol1");
+        g_assert_cmpstr(after, ==, before);
+        g_object_unref(stranger.client);
 }
 
 /* selvold is stopped, and then finds many calls of one caller, and one call of another, all at once. */

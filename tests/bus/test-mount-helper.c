@@ -205,6 +205,18 @@ TEST_FIXTURE(test_no_service, "/mount-helper/no-service") {
                                 "volume=db") });
 }
 
+static const Case flooded_cases[] = {
+        { "mounted", "/dev/vdb /t -v -o volume=db", MOUNT(HOLDER),
+          .err = "mount.selvol: /dev/vdb, volume db, is mounted at /t with context " CONTEXT
+                 ". No file is changed.\n" },
+        { "refused", "/dev/vdb /t -o volume=db", REFUSED("ContextConflict", "Held by pod-A."), .code = 32,
+          .err = "mount.selvol: Held by pod-A.\n" },
+};
+
+TEST_FIXTURE_ROWS(test_flooded, "/mount-helper/flooded", flooded_cases) {
+        test_flooded_case(f, data);
+}
+
 /* systemd sends SIGTERM when the time of a mount unit is over. */
 static void test_signal(Fixture *f, gconstpointer data) {
         static const Case c = { .exchanges = MOUNT(HOLDER) };

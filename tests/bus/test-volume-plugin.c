@@ -43,9 +43,11 @@ static void plugin_start(Context *c, const char *timeout) {
         int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
         g_autofree char *option = g_strdup_printf("--timeout=%s", timeout),
                         *bus = g_strdup_printf("DBUS_SYSTEM_BUS_ADDRESS=%s", g_getenv("DBUS_SESSION_BUS_ADDRESS"));
+        /* By default AddressSanitizer keeps memory that was freed, which a measurement would count. */
         const Launch how = {
                 .wrapper = socket_activation,
-                .environment = (const char *const[]){ bus, "SELVOL_LOG_LEVEL", NULL },
+                .environment =
+                        (const char *const[]){ bus, "SELVOL_LOG_LEVEL", "ASAN_OPTIONS=quarantine_size_mb=1", NULL },
                 .inherited = fd,
         };
 
@@ -318,6 +320,55 @@ TEST_PLUGIN(test_stuck, "stuck") {
         g_assert_false(has_file(c->targets, "slow") || has_file(c->records, "slow"));
 }
 
+static const struct {
+        const char *name, *method, *body;
+        const char *step; /* of the worker, which waits there */
+        const char *before[2];
+} flooded_rows[] = {
+        { "create",
+          "VolumeDriver.Create",
+          CREATE("db", "\"source\":\"/dev/held-observe\",\"level\":\"s0:c1,c2\""),
+          "observe",
+          { NULL } },
+        { "mount",
+          "VolumeDriver.Mount",
+          DB,
+          "mount",
+          { "VolumeDriver.Create", CREATE("db", "\"source\":\"/dev/held-mount\",\"level\":\"s0:c1,c2\"") } },
+        { "unmount",
+          "VolumeDriver.Unmount",
+          DB,
+          "unmount",
+          { "VolumeDriver.Create", CREATE("db", "\"source\":\"/dev/held-unmount\",\"level\":\"s0:c1,c2\"") } },
+};
+
+static gboolean is_at(Context *c, const char *step) {
+        g_autofree char *at = read_file(&c->f, "at");
+
+        return g_str_equal(at, step);
+}
+
+/* Strangers send signals while the plugin waits for an answer. */
+static void test_flooded(Context *c, gconstpointer data) {
+        const __typeof__(flooded_rows[0]) *row = data;
+        g_autoptr(GDBusConnection) stranger = bus_connect(g_getenv("DBUS_SESSION_BUS_ADDRESS"));
+        g_autofree char *name = NULL;
+        int fd;
+
+        plugin_restart(c, "5min");
+        if (row->before[0])
+                assert_answer(c, row->before[0], row->before[1], DONE);
+        if (g_str_equal(row->name, "unmount"))
+                assert_mounted_at(c, "VolumeDriver.Mount", DB, "db");
+        fd = begin_post(c, row->method, row->body);
+        WAIT_FOR(is_at(c, row->step));
+        name = bus_name_of(stranger, c->plugin, NULL);
+        g_assert_nonnull(name);
+        bus_flood(stranger, name, c->plugin);
+        write_file(&c->f, "go", "");
+        g_free(end_post(fd, "200"));
+}
+
 TEST_PLUGIN(test_no_selvold, "no-selvold") {
         assert_answer(c, "VolumeDriver.Create", CREATE_DB, DONE);
         daemon_stop(&c->f, SIGTERM);
@@ -523,5 +574,6 @@ TEST_PLUGIN(test_other_user, "other-user") {
 }
 
 void add_tests(void) {
+        add_fixture_rows("/volume-plugin/flooded", Context, flooded_rows, set_up, test_flooded, tear_down);
         g_setenv("SELVOL_LOG_LEVEL", "debug", TRUE);
 }

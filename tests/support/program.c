@@ -135,6 +135,15 @@ long program_memory(GPid pid) {
         return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
+long program_peak(GPid pid) {
+        g_autofree char *path = g_strdup_printf("/proc/%i/status", (int) pid), *text = NULL;
+        const char *line = NULL;
+
+        if (g_file_get_contents(path, &text, NULL, NULL))
+                line = strstr(text, "VmHWM:");
+        return line ? strtol(line + strlen("VmHWM:"), NULL, 10) : 0;
+}
+
 /* A process that hangs at its start has no log: so the test prints its state, too. */
 void program_give_up(GPid pid, const char *log, const char *why) {
         static const char *const files[] = { "cmdline", "wchan", "syscall", "status" };

@@ -39,6 +39,8 @@ int program_end(GPid pid, int signal_number);
 int program_get_end(GPid pid);
 /* Returns the memory of a program in KiB; 0 if it has ended. */
 long program_memory(GPid pid);
+/* Returns the most memory that a program has had, in KiB; 0 if it has ended. */
+long program_peak(GPid pid);
 /* Ends the test, and prints the end of the program's log and its state in /proc. */
 G_NORETURN void program_give_up(GPid pid, const char *log, const char *why);
 /* Prints the last lines of a log as comments of TAP. */

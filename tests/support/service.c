@@ -46,6 +46,72 @@ bool bus_has_name(GDBusConnection *bus, const char *name) {
         return owned;
 }
 
+static GVariant *ask_bus_about(GDBusConnection *bus, const char *method, GVariant *arguments) {
+        return g_dbus_connection_call_sync(bus, "org.freedesktop.DBus", "/org/freedesktop/DBus",
+                                           "org.freedesktop.DBus", method, arguments, NULL, G_DBUS_CALL_FLAGS_NONE,
+                                           -1, NULL, NULL);
+}
+
+char *bus_owner_of(GDBusConnection *bus, const char *name) {
+        g_autoptr(GVariant) reply = ask_bus_about(bus, "GetNameOwner", g_variant_new("(s)", name));
+        char *owner;
+
+        g_assert_nonnull(reply);
+        g_variant_get(reply, "(s)", &owner);
+        return owner;
+}
+
+char *bus_name_of(GDBusConnection *bus, GPid pid, const char *other) {
+        g_autoptr(GVariant) reply = ask_bus_about(bus, "ListNames", NULL);
+        g_autofree const char **names = NULL;
+
+        g_assert_nonnull(reply);
+        g_variant_get(reply, "(^a&s)", &names);
+        for (const char **name = names; *name; name++) {
+                g_autoptr(GVariant) owner =
+                        **name == ':' ? ask_bus_about(bus, "GetConnectionUnixProcessID", g_variant_new("(s)", *name))
+                                      : NULL;
+                guint32 found = 0;
+
+                if (owner)
+                        g_variant_get(owner, "(u)", &found);
+                if (found == (guint32) pid && g_strcmp0(*name, other) != 0)
+                        return g_strdup(*name);
+        }
+        return NULL;
+}
+
+static void on_pong(GObject *source, GAsyncResult *result, gpointer userdata) {
+        g_autoptr(GVariant) reply = g_dbus_connection_call_finish(G_DBUS_CONNECTION(source), result, NULL);
+
+        *(bool *) userdata = true;
+}
+
+/* The answer to a Ping shows that the program has read all that came before. */
+static void await_reader(GDBusConnection *bus, const char *name, GPid pid, long peak_max) {
+        static bool answered;
+
+        answered = false;
+        g_dbus_connection_call(bus, name, "/", "org.freedesktop.DBus.Peer", "Ping", NULL, NULL,
+                               G_DBUS_CALL_FLAGS_NONE, WAIT_SEC * 1000, NULL, on_pong, &answered);
+        WAIT_FOR(answered || program_peak(pid) > peak_max);
+        g_assert_cmpint(program_peak(pid), <=, peak_max);
+        g_assert_cmpint(program_peak(pid), >, 0);
+}
+
+void bus_flood(GDBusConnection *bus, const char *name, GPid pid) {
+        enum { SIGNALS = 100, BATCH = 50, SIZE = 1024 * 1024, GROWTH_KIB_MAX = 24 * 1024 };
+        const long peak_max = program_peak(pid) + GROWTH_KIB_MAX;
+        g_autofree char *text = g_strnfill(SIZE, 'x');
+        g_autoptr(GVariant) arguments = g_variant_ref_sink(g_variant_new("(s)", text));
+
+        for (unsigned i = 1; i <= SIGNALS; i++) {
+                g_assert_true(g_dbus_connection_emit_signal(bus, name, "/", "a.b", "C", arguments, NULL));
+                if (i % BATCH == 0)
+                        await_reader(bus, name, pid, peak_max);
+        }
+}
+
 static bool has_open(GPid pid, const char *inode) {
         g_autofree char *directory = path_printf("/proc/%i/fd", (int) pid),
                         *wanted = path_printf("socket:[%s]", inode);

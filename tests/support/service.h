@@ -17,6 +17,15 @@ GDBusConnection *bus_start(const Launch *how, const char *socket);
 GDBusConnection *bus_connect(const char *address);
 bool bus_has_name(GDBusConnection *bus, const char *name);
 
+/* Returns the unique name of the owner of a name. */
+char *bus_owner_of(GDBusConnection *bus, const char *name);
+/* Returns the unique name of a connection of the program, but not the other name, which may be NULL. Returns
+ * NULL if there is none. */
+char *bus_name_of(GDBusConnection *bus, GPid pid, const char *other);
+/* Sends many large signals that nobody asked for to a program's connection, and asserts that the program
+ * reads them and keeps none. */
+void bus_flood(GDBusConnection *bus, const char *name, GPid pid);
+
 /* Waits until the server listens at that path, or ends the test. It connects to nobody: the server would
  * serve that. */
 void socket_wait(GPid server, const Launch *how, const char *path);
