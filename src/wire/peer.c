@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <endian.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -21,6 +23,9 @@ int peer_connect(const char *socket_path, sd_event *event, sd_bus **ret) {
         if (connect(fd, (const struct sockaddr *) &address, sizeof(address)) < 0)
                 return -errno;
         r = sd_bus_new(&peer);
+        if (r < 0)
+                return r;
+        r = sd_bus_negotiate_fds(peer, false);
         if (r < 0)
                 return r;
         r = sd_bus_set_fd(peer, fd, fd);
@@ -89,6 +94,93 @@ int peer_accept(sd_bus *peer, int fd) {
                 return r;
         }
         r = sd_bus_start(peer);
+        return r < 0 ? r : 0;
+}
+
+/* The beginning of each message of D-Bus. */
+typedef struct MessageHeader {
+        uint8_t endian, type, flags, version;
+        uint32_t body_size, serial, fields_size;
+} MessageHeader;
+
+static size_t message_size(const MessageHeader *h) {
+        const bool little = h->endian == 'l';
+        size_t body = little ? le32toh(h->body_size) : be32toh(h->body_size),
+               fields = little ? le32toh(h->fields_size) : be32toh(h->fields_size);
+
+        return sizeof(*h) + (fields + 7) / 8 * 8 + body;
+}
+
+/* Waits for the next message, and looks at its size: sd-bus allocates memory for all of it when it has read
+ * the header. Returns 0 also at the end of the connection, of which sd-bus will tell. */
+static int await_message(sd_bus *peer, size_t max) {
+        struct pollfd p = { .fd = sd_bus_get_fd(peer), .events = POLLIN };
+        MessageHeader h;
+        ssize_t n;
+
+        for (;;) {
+                if (poll(&p, 1, -1) < 0) {
+                        if (errno != EINTR)
+                                return -errno;
+                        continue;
+                }
+                n = recv(p.fd, &h, sizeof(h), MSG_PEEK | MSG_DONTWAIT);
+                if (n == sizeof(h))
+                        return message_size(&h) > max ? -EMSGSIZE : 0;
+                if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN))
+                        return 0;
+                /* The rest of a header does not wake poll(2). */
+                (void) poll(NULL, 0, 10);
+        }
+}
+
+typedef struct Question {
+        sd_bus_message *answer;
+        bool strayed; /* a message was no answer */
+} Question;
+
+static int on_answer_of_peer(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        ((Question *) userdata)->answer = sd_bus_message_ref(m);
+        return 1;
+}
+
+static int on_stray(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        ((Question *) userdata)->strayed = true;
+        return 1;
+}
+
+static int read_answer(sd_bus *peer, size_t max, const Question *q) {
+        int r;
+
+        r = sd_bus_flush(peer);
+        if (r >= 0)
+                r = await_message(peer, max);
+        while (r >= 0 && !q->answer && !q->strayed) {
+                r = sd_bus_process(peer, NULL);
+                if (r == 0)
+                        r = sd_bus_wait(peer, UINT64_MAX);
+                if (r == -EINTR)
+                        r = 0;
+        }
+        return r < 0 ? r : q->answer ? 0 : -EPROTO;
+}
+
+int peer_ask(sd_bus *peer, sd_bus_message *call, size_t max, sd_bus_error *error, sd_bus_message **ret) {
+        _cleanup_(sd_bus_slot_unrefp) sd_bus_slot *pending = NULL, *filter = NULL;
+        Question q = { 0 };
+        int r;
+
+        /* The answer itself does not pass filters. */
+        r = sd_bus_add_filter(peer, &filter, on_stray, &q);
+        if (r >= 0)
+                r = sd_bus_call_async(peer, &pending, call, on_answer_of_peer, &q, UINT64_MAX);
+        if (r >= 0)
+                r = read_answer(peer, max, &q);
+        if (r >= 0 && sd_bus_message_is_method_error(q.answer, NULL))
+                r = sd_bus_error_copy(error, sd_bus_message_get_error(q.answer));
+        else if (r >= 0 && ret)
+                *ret = TAKE_PTR(q.answer);
+        sd_bus_message_unref(q.answer);
         return r < 0 ? r : 0;
 }
 

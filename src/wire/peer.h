@@ -19,6 +19,12 @@ int peer_wait(sd_bus *peer, uint64_t timeout_usec) _warn_unused_;
 int peer_prepare(sd_bus **ret) _warn_unused_;
 int peer_accept(sd_bus *peer, int fd) _warn_unused_;
 
+/* Makes a call from the worker's end, outside of any handler, and waits without a time-out for the answer.
+ * Reads one message, of at most max bytes: all else would fill the memory. Returns 0 or a negative errno:
+ * -EMSGSIZE if the message is larger, -EPROTO if it is no answer; with error set if the answer is an error.
+ */
+int peer_ask(sd_bus *peer, sd_bus_message *call, size_t max, sd_bus_error *error, sd_bus_message **ret) _warn_unused_;
+
 /* Half-closes the connection: the worker's parent then ends the child, and the connection ends when the child
  * is gone. */
 void peer_hang_up(sd_bus *peer);

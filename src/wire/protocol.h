@@ -83,9 +83,13 @@
  *   disk that the walk has begun. selvold answers when the record says so too.
  * Ready(ReadyQuestion) -> (): names the mount that was made, and the mark on the volume, before the mount is
  *   visible. selvold answers when this is durable, so that the mount is known as the volume's by its
- *   identity, whichever process dies meanwhile. */
+ *   identity, whichever process dies meanwhile.
+ *
+ * While the child waits it reads only the answer, which has at most ANSWER_BYTES_MAX: any other message ends
+ * the operation with an error. */
 #define DECISION_PATH      "/"
 #define DECISION_INTERFACE "org.selvol1.Decision"
 #define DECISION_PLAN      "Plan"
 #define DECISION_WALK      "Walk"
 #define DECISION_READY     "Ready"
+#define ANSWER_BYTES_MAX   ((size_t) 16 * 1024 * 1024) /* a Plan with as many reliances as it may have fits */

@@ -8,6 +8,7 @@
 
 #include "basic/log.h"
 #include "model/limits.h"
+#include "wire/peer.h"
 #include "worker/child.h"
 
 /* The last byte of each string stays 0. */
@@ -207,14 +208,20 @@ static int ask_selvold(Child *c, const char *member, const MessageType *type, co
         r = message_append(m, type, question);
         if (r < 0)
                 return r;
-        r = sd_bus_call(c->bus, m, UINT64_MAX, &error, ret_reply);
+        r = peer_ask(c->bus, m, ANSWER_BYTES_MAX, &error, ret_reply);
         if (r >= 0)
                 return 0;
+        if (!sd_bus_error_is_set(&error) && (r == -EPROTO || r == -EMSGSIZE))
+                return failure_set(f, FAILURE_WORKER_FAILED,
+                                   r == -EPROTO
+                                           ? "selvold has sent something else than the answer to the question %s."
+                                           : "selvold has sent more than an answer to the question %s may have.",
+                                   member);
         if (child_peer_is_gone(c)) {
                 log_debug("The peer hung up instead of answering %s.", member);
                 return -ECANCELED;
         }
-        text = string_escape(strempty(error.message), 200);
+        text = string_escape(error.message ?: strerror(-r), 200);
         if (!text)
                 return -ENOMEM;
         return failure_set(f, FAILURE_WORKER_FAILED, "selvold has no answer to the question %s: %s.", member, text);

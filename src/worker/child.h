@@ -50,7 +50,9 @@ typedef struct Child {
         Children *children;
         sd_bus *bus;
         sd_event *event;
-        struct Watch *watch; /* NULL before Watch is called */
+        struct Watch *watch;  /* NULL before Watch is called */
+        sd_bus_message *call; /* of the operation that the child is for; NULL: none yet */
+        sd_bus_message_handler_t operation;
 } Child;
 
 /* Prepares a child before the child has a connection. Returns 0 or a negative errno. */

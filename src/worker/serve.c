@@ -30,7 +30,6 @@ static int finish_call(Child *c, const char *operation, const char *path, int r,
         _cleanup_free_ char *target = string_escape(strempty(path), 200);
         const LogField fields[] = { { "SELVOL_TARGET", target }, { "SELVOL_OPERATION", operation } };
 
-        (void) sd_event_exit(c->event, 0);
         if (r == 0)
                 return 1;
         if (r == -ECANCELED) {
@@ -108,10 +107,21 @@ static int read_call(sd_bus_message *m, const MessageType *type, void *ret_call)
         return log_set_common_fields((LogField[]){ { "SELVOL_VOLUME", origin->volume }, { "SELVOL_JOB", job } }, 2);
 }
 
-/* Defines on_mount() and the like, which read the call, run the operation and send the result. path: the
- * member of the call with the target. */
+/* The operation runs when sd-bus has left the handler: inside of it nothing could be read but by
+ * sd_bus_call(), which keeps all messages. */
+static int take_call(Child *c, sd_bus_message *m, sd_bus_message_handler_t operation) {
+        if (c->call)
+                return -EBUSY;
+        c->call = sd_bus_message_ref(m);
+        c->operation = operation;
+        (void) sd_event_exit(c->event, 0);
+        return 1;
+}
+
+/* Defines run_mount() and the like, which read the call, run the operation and send the result, and the
+ * handlers, on_mount() and the like. path: the member of the call with the target. */
 #define DEFINE_OPERATION(name, Call, member, path, result_name, result_init)                 \
-        static int on_##name(sd_bus_message *m, void *userdata, sd_bus_error *error) {       \
+        static int run_##name(sd_bus_message *m, void *userdata, sd_bus_error *error) {      \
                 _cleanup_(result_name##_done) __typeof__(result_init) result = result_init;  \
                 _cleanup_(name##_call_done) Call call = { 0 };                               \
                 _cleanup_failure_ Failure f = { 0 };                                         \
@@ -128,6 +138,9 @@ static int read_call(sd_bus_message *m, const MessageType *type, void *ret_call)
                         r = reply_with(m, &result_name##_type, &result);                     \
                 return finish_call(userdata, member, call.path, r, &f, error);               \
         }                                                                                    \
+        static int on_##name(sd_bus_message *m, void *userdata, sd_bus_error *error) {       \
+                return take_call(userdata, m, run_##name);                                   \
+        }                                                                                    \
         struct on_##name##_needs_a_semicolon
 
 DEFINE_OPERATION(mount, MountCall, WORKER_MOUNT, target, operation_result, OPERATION_RESULT_INIT);
@@ -135,6 +148,12 @@ DEFINE_OPERATION(adopt, AdoptCall, WORKER_ADOPT, target, operation_result, OPERA
 DEFINE_OPERATION(change, ChangeCall, WORKER_CHANGE, target, operation_result, OPERATION_RESULT_INIT);
 DEFINE_OPERATION(verify, VerifyCall, WORKER_VERIFY, path, verify_result, ((VerifyResult){ 0 }));
 DEFINE_OPERATION(unmount, UnmountCall, WORKER_UNMOUNT, target, unmount_result, ((UnmountResult){ 0 }));
+
+/* Ends a call that was served in its handler, and the child. */
+static int refuse_call(Child *c, const char *operation, int r, Failure *f, sd_bus_error *error) {
+        (void) sd_event_exit(c->event, 0);
+        return finish_call(c, operation, NULL, r, f, error);
+}
 
 static int on_watch(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
@@ -153,7 +172,7 @@ static int on_watch(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         if (r >= 0)
                 r = sd_bus_send(NULL, reply, NULL);
         /* The child continues and serves the watch. */
-        return r >= 0 ? 1 : finish_call(userdata, WORKER_WATCH, NULL, r, &f, error);
+        return r >= 0 ? 1 : refuse_call(userdata, WORKER_WATCH, r, &f, error);
 }
 
 static int on_expect(sd_bus_message *m, void *userdata, sd_bus_error *error) {
@@ -169,7 +188,7 @@ static int on_expect(sd_bus_message *m, void *userdata, sd_bus_error *error) {
                 if (r >= 0)
                         return 1;
         }
-        return finish_call(userdata, WORKER_EXPECT, NULL, r, &f, error);
+        return refuse_call(userdata, WORKER_EXPECT, r, &f, error);
 }
 
 #define METHOD(name, in, out, handler) SD_BUS_METHOD(name, in, out, handler, SD_BUS_VTABLE_UNPRIVILEGED)
@@ -203,7 +222,24 @@ int serve_prepare(Child *c) {
         r = sd_bus_add_object_vtable(c->bus, NULL, WORKER_PATH, WORKER_INTERFACE, vtable, c);
         if (r < 0)
                 return r;
-        return sd_bus_set_exit_on_disconnect(c->bus, 1);
+        /* The connection outlives the event loop, which ends when an operation begins. */
+        r = sd_bus_set_close_on_exit(c->bus, false);
+        if (r < 0)
+                return r;
+        return sd_bus_set_exit_on_disconnect(c->bus, true);
+}
+
+static int serve_call(Child *c) {
+        _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
+        int r;
+
+        r = sd_bus_detach_event(c->bus);
+        if (r >= 0)
+                r = sd_bus_set_exit_on_disconnect(c->bus, false);
+        if (r < 0)
+                return r;
+        r = c->operation(c->call, c, &error);
+        return r < 0 ? sd_bus_reply_method_errno(c->call, r, &error) : r;
 }
 
 int serve_connection(Child *c, int fd) {
@@ -214,7 +250,10 @@ int serve_connection(Child *c, int fd) {
                 r = sd_bus_attach_event(c->bus, c->event, SD_EVENT_PRIORITY_NORMAL);
         if (r >= 0)
                 r = sd_event_loop(c->event);
+        if (r >= 0 && c->call)
+                r = serve_call(c);
 
+        sd_bus_message_unref(c->call);
         watch_free(c->watch);
         sd_bus_flush_close_unref(c->bus);
         sd_event_unref(c->event);

@@ -45,6 +45,9 @@ enum {
 /* A giant message has the largest size that sd-bus takes. An unfinished one never ends. */
 enum { GIANT_EVERY_SEC = 15, GIANT_MAX_SEC = 120, UNFINISHED_MAX_MSEC = 2000 };
 
+/* Signals beside an answer. */
+enum { TALK_SIZE = 1024 * 1024, TALKS_MAX = 64 };
+
 /* A session lasts at most so long, or so many times as long as an answer takes. */
 enum { SESSION_MSEC = 1500, PATIENCE = 100 };
 
@@ -87,7 +90,7 @@ typedef struct Client {
         bool adopts;               /* the client adopts in this phase */
         unsigned phase, phase_end; /* the sessions of a phase, and the number of the last one of this phase */
         guint32 session_usec;      /* the longest time of a session */
-        unsigned n_sessions, n_checked, n_questions, n_giants, n_giants_answered, n_unfinished;
+        unsigned n_sessions, n_checked, n_questions, n_giants, n_giants_answered, n_unfinished, n_talks;
         long memory;                                /* of the worker after the first phase */
         long memory_of_children, memory_with_giant; /* the largest sums, without and with a giant message */
 } Client;
@@ -113,6 +116,16 @@ static int on_reply(sd_bus_message *reply, void *userdata, sd_bus_error *error) 
         return 1;
 }
 
+/* Sends more beside an answer than a child may keep. */
+static void talk_beside(Session *s) {
+        g_autofree char *text = g_strnfill(TALK_SIZE, 'x');
+
+        s->client->n_talks++;
+        for (unsigned n = 1 + below(&s->client->chance, TALKS_MAX); n > 0; n--)
+                if (sd_bus_emit_signal(s->bus, "/", "a.b", "C", "s", text) < 0)
+                        return; /* the child has ended */
+}
+
 static int on_question(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         Session *s = userdata;
@@ -122,6 +135,8 @@ static int on_question(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         if (!sd_bus_message_is_method_call(m, DECISION_INTERFACE, NULL))
                 return 0;
         c->n_questions++;
+        if (percent(&c->chance, 10))
+                talk_beside(s);
         if (percent(&c->chance, 3))
                 return 1; /* never answered */
         if (percent(&c->chance, 3)) {
@@ -503,7 +518,8 @@ static bool has_tried_all(const Client *c) {
         for (size_t i = 0; i < N_VERBS; i++)
                 if (c->verbs[i].n_done == 0 || (i != WATCH && c->verbs[i].n_refused == 0))
                         return false;
-        return c->n_giants_answered > 0 && c->n_unfinished > 0 && c->memory > 0 && c->n_sessions >= 2 * c->phase;
+        return c->n_giants_answered > 0 && c->n_unfinished > 0 && c->n_talks > 0 && c->memory > 0 &&
+               c->n_sessions >= 2 * c->phase;
 }
 
 static bool goes_on(const Client *c, gint64 end) {
@@ -553,8 +569,8 @@ static void check_mixture(const Client *c) {
                 g_print("# %s: %u done, %u refused\n", verb_names[i], c->verbs[i].n_done, c->verbs[i].n_refused);
         g_print("# %u sessions, %u questions, memory of the worker %li KiB, then %li KiB, of its children %li KiB at most\n",
                 c->n_sessions, c->n_questions, c->memory, program_memory(c->worker->pid), c->memory_of_children);
-        g_print("# %u giants, %u of them answered, memory of the children %li KiB with one, %u messages without an end\n",
-                c->n_giants, c->n_giants_answered, c->memory_with_giant, c->n_unfinished);
+        g_print("# %u giants, %u of them answered, memory of the children %li KiB with one, %u messages without an end, %u talks\n",
+                c->n_giants, c->n_giants_answered, c->memory_with_giant, c->n_unfinished, c->n_talks);
         (void) fflush(stdout);
         g_assert_true(has_tried_all(c));
         g_assert_cmpint(program_memory(c->worker->pid), <, c->memory + GROWTH_MAX_KIB);

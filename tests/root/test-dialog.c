@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <signal.h>
+#include <sys/socket.h>
 
 #include "volumes.h"
 #include "wire/protocol.h"
@@ -45,6 +46,102 @@ TEST_WORDS(test_held, "/dialog/plan/held", word, "answer", "hang-up", "kill") {
         if (is_mounted(target))
                 must(umount2(target, 0));
         assert_no_loop(image);
+}
+
+/* Something beside the answer to a question. */
+typedef enum Talk {
+        TALK_SIGNAL,
+        TALK_LARGE_SIGNAL,
+        TALK_PING,
+        TALK_CALL,  /* a second operation */
+        TALK_AGAIN, /* a second answer, which the child reads instead of that to its next question */
+        TALK_GIANT, /* the beginning of a message that is larger than any answer may be */
+} Talk;
+
+static const struct {
+        const char *name;
+        Talk talk;
+        const char *method; /* of the worker */
+        bool ready;         /* beside the answer to Ready, and not to Plan */
+        const char *text;
+} talk_rows[] = {
+        { "mount-signal", TALK_SIGNAL, WORKER_MOUNT, false, "something else than the answer to the question Plan" },
+        { "mount-large-signal", TALK_LARGE_SIGNAL, WORKER_MOUNT, false, "something else" },
+        { "mount-ping", TALK_PING, WORKER_MOUNT, false, "something else" },
+        { "mount-call", TALK_CALL, WORKER_MOUNT, false, "something else" },
+        { "mount-again", TALK_AGAIN, WORKER_MOUNT, false, "something else than the answer to the question Ready" },
+        { "mount-giant", TALK_GIANT, WORKER_MOUNT, false, "more than an answer to the question Plan may have" },
+        { "ready-signal", TALK_SIGNAL, WORKER_MOUNT, true, "something else than the answer to the question Ready" },
+        { "ready-call", TALK_CALL, WORKER_MOUNT, true, "something else" },
+        { "ready-giant", TALK_GIANT, WORKER_MOUNT, true, "more than an answer to the question Ready may have" },
+        { "adopt-signal", TALK_SIGNAL, WORKER_ADOPT, false, "something else" },
+        { "change-call", TALK_CALL, WORKER_CHANGE, false, "something else" },
+};
+
+/* sd-bus would write all of a giant message, which nobody reads. */
+static void send_giant(sd_bus *bus) {
+        const struct {
+                uint8_t endian, type, flags, version;
+                uint32_t body, serial, fields;
+        } header = { 'l',
+                     SD_BUS_MESSAGE_METHOD_RETURN,
+                     0,
+                     1,
+                     GUINT32_TO_LE(100 * 1024 * 1024),
+                     GUINT32_TO_LE(1000),
+                     GUINT32_TO_LE(16) };
+
+        g_assert_cmpint(sd_bus_flush(bus), >=, 0);
+        g_assert_cmpint(send(sd_bus_get_fd(bus), &header, sizeof(header), MSG_NOSIGNAL), ==, sizeof(header));
+}
+
+static sd_bus_message *make_talk(Operation *o, Talk talk) {
+        g_autofree char *text = g_strnfill(talk == TALK_LARGE_SIGNAL ? 1024 * 1024 : 10, 'x');
+        sd_bus_message *m = NULL;
+        int r;
+
+        if (talk == TALK_PING)
+                r = sd_bus_message_new_method_call(o->bus, &m, NULL, "/", "org.freedesktop.DBus.Peer", "Ping");
+        else if (talk == TALK_CALL) {
+                r = sd_bus_message_new_method_call(o->bus, &m, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_UNMOUNT);
+                if (r >= 0)
+                        r = unmount_call_append(m, &(UnmountCall){ .target = (char *) TEST_TARGETS "/talks" });
+        } else if (talk == TALK_AGAIN)
+                r = sd_bus_message_new_method_return(o->held, &m);
+        else {
+                r = sd_bus_message_new_signal(o->bus, &m, "/", "a.b", "C");
+                if (r >= 0)
+                        r = sd_bus_message_append(m, "s", text);
+        }
+        g_assert_cmpint(r, >=, 0);
+        return m;
+}
+
+/* Anything but the answer ends the child with an error, so that selvold can't fill its memory. */
+TEST_ROWS(test_talks, "/dialog/talks", talk_rows, row) {
+        g_autoptr(TestVolume) v = volume_mount("talks", "ext4", 0);
+        g_autofree char *target = make_target("talks-target");
+        const bool mounts = g_str_equal(row->method, WORKER_MOUNT);
+        const Arguments a = { .source = mounts ? "tmpfs" : "",
+                              .fs_type = mounts ? "tmpfs" : "",
+                              .target = mounts ? target : v->target,
+                              .hold_plan = !row->ready,
+                              .hold_ready = row->ready };
+        Operation *o = operation_start_held(worker, row->method, &a);
+
+        if (row->talk == TALK_GIANT)
+                send_giant(o->bus);
+        else {
+                _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = make_talk(o, row->talk);
+
+                if (row->talk == TALK_AGAIN)
+                        operation_answer(o);
+                g_assert_cmpint(sd_bus_send(o->bus, m, NULL), >=, 0);
+                if (row->talk != TALK_AGAIN)
+                        operation_answer(o);
+        }
+        assert_fails(operation_finish(o), "WorkerFailed", row->text);
+        g_assert_false(is_mounted(target));
 }
 
 /* Gives all files of a volume to group 1000. */
