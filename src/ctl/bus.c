@@ -65,16 +65,21 @@ int bus_open(const Args *a, bool start, sd_bus **ret) {
         return 0;
 }
 
-int bus_service_is_running(sd_bus *bus) {
+int bus_find_service(sd_bus *bus, char **ret_owner) {
+        _cleanup_error_ sd_bus_error error = SD_BUS_ERROR_NULL;
         _cleanup_message_ sd_bus_message *reply = NULL;
-        int r, has_owner;
+        const char *owner;
+        int r;
 
         r = system_bus_call_method(bus, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus",
-                                   "NameHasOwner", NULL, &reply, "s", BUS_NAME);
-        if (r < 0)
-                return r;
-        r = sd_bus_message_read(reply, "b", &has_owner);
-        return r < 0 ? r : has_owner;
+                                   "GetNameOwner", &error, &reply, "s", BUS_NAME);
+        if (sd_bus_error_has_name(&error, SD_BUS_ERROR_NAME_HAS_NO_OWNER))
+                return 0;
+        if (r >= 0)
+                r = sd_bus_message_read(reply, "s", &owner);
+        if (r >= 0)
+                r = free_and_strdup(ret_owner, owner);
+        return r < 0 ? r : 1;
 }
 
 static int call_method(sd_bus *bus, sd_bus_error *error, sd_bus_message **ret, const char *path,

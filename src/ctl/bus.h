@@ -12,8 +12,9 @@
  * errno. */
 int bus_open(const Args *a, bool start, sd_bus **ret) _warn_unused_;
 
-/* Whether selvold runs, without starting it. Returns 1, 0 or a negative errno. */
-int bus_service_is_running(sd_bus *bus) _warn_unused_;
+/* Whether selvold runs, without starting it. Returns 1 with selvold's name on the bus, which only its own
+ * signals have as their sender; 0; or a negative errno. */
+int bus_find_service(sd_bus *bus, char **ret_owner) _warn_unused_;
 
 /* Makes a call and waits for the reply. subject is the name for error messages, or NULL. Returns 0, an exit
  * code, or a negative errno. */

@@ -219,10 +219,13 @@ static int on_changed(EventStream *w, sd_bus_message *message) {
         return emit_event(w, job ? "JobChanged" : "VolumeChanged", members);
 }
 
+/* Anybody can send signals to this connection alone, which sd-bus takes for those that were asked for. */
 static int on_signal(sd_bus_message *message, void *userdata, sd_bus_error *error) {
         const char *interface = sd_bus_message_get_interface(message);
         EventStream *w = userdata;
 
+        if (!streq_ptr(sd_bus_message_get_sender(message), w->owner))
+                return 0;
         if (streq_ptr(interface, MANAGER_INTERFACE))
                 w->result = on_manager_signal(w, message);
         else if (streq_ptr(interface, "org.freedesktop.DBus.ObjectManager"))
@@ -236,9 +239,13 @@ static int on_owner(sd_bus_message *message, void *userdata, sd_bus_error *error
         const char *name, *old, *new;
         EventStream *w = userdata;
 
-        if (sd_bus_message_read(message, "sss", &name, &old, &new) < 0)
+        if (!streq_ptr(sd_bus_message_get_sender(message), "org.freedesktop.DBus") ||
+            sd_bus_message_read(message, "sss", &name, &old, &new) < 0)
                 return 0;
         w->running = !isempty(new);
+        w->result = free_and_strdup(&w->owner, new);
+        if (w->result < 0)
+                return 0;
         (void) json_object_clear(w->known);
         w->result = emit_event(w, w->running ? "ServiceStarted" : "ServiceStopped", json_object());
         if (w->result == 0 && w->running)
@@ -266,7 +273,7 @@ int event_stream_begin(EventStream *w, sd_bus *bus, EventHandler handler, void *
         if (r >= 0)
                 r = sd_bus_add_match_async(bus, NULL, MATCH_OWNER, on_owner, NULL, w);
         if (r >= 0)
-                r = bus_service_is_running(bus);
+                r = bus_find_service(bus, &w->owner);
         if (r < 0)
                 return r;
         w->running = r > 0;
@@ -290,4 +297,5 @@ int event_stream_run(EventStream *w) {
 void event_stream_done(EventStream *w) {
         loop_free(w->bus, w->event);
         json_decref(w->known);
+        free(w->owner);
 }

@@ -23,6 +23,7 @@ struct EventStream {
         sd_event *event;
         json_t *known; /* the properties of each object, by its path */
         bool running;  /* selvold runs */
+        char *owner;   /* selvold's name on the bus; NULL: it does not run */
         EventHandler handler;
         void *userdata;
         bool interrupted;

@@ -34,6 +34,7 @@ typedef struct Follow {
         sd_event *event;
         sd_event_source *timer;
         bool quiet, on_terminal;
+        char *owner;           /* selvold's name on the bus */
         const char *subject;   /* the name for messages */
         const char *target;    /* of the job to look for; NULL: none */
         const char *operation; /* of the job to look for; NULL: no job, or the job is known */
@@ -99,6 +100,8 @@ static int on_changed(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         const char *path = sd_bus_message_get_path(m);
         Follow *f = userdata;
 
+        if (!streq_ptr(sd_bus_message_get_sender(m), f->owner))
+                return 0;
         if (f->job == 0)
                 ask_for_properties(f, path);
         else if (job_number(path) == f->job && sd_bus_message_skip(m, "s") >= 0 && answer_read(m, &properties) >= 0)
@@ -156,6 +159,7 @@ static void follow_done(Follow *f) {
         sd_bus_slot_unref(f->asking);
         sd_bus_message_unref(f->reply);
         strv_free(f->asked);
+        free(f->owner);
         loop_free(f->bus, f->event);
 }
 
@@ -227,7 +231,7 @@ static int follow_run(Follow *f, sd_bus_message *call, sd_bus_message **ret) {
         const sd_bus_error *error;
         int r;
 
-        if (!f->quiet)
+        if (!f->quiet && bus_find_service(f->bus, &f->owner) > 0)
                 (void) sd_bus_add_match_async(f->bus, &match, MATCH_JOBS, on_changed, on_matched, f);
         r = sd_bus_call_async(f->bus, &pending, call, on_reply, f, UINT64_MAX);
         if (r < 0)

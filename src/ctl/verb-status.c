@@ -139,11 +139,12 @@ static int print_status(const Args *a, const json_t *status) {
 
 int verb_status(sd_bus *bus, const Args *a) {
         _cleanup_json_ json_t *status = json_object();
+        _cleanup_free_ char *owner = NULL;
         int r, running;
 
         if (!status)
                 return -ENOMEM;
-        running = bus_service_is_running(bus);
+        running = bus_find_service(bus, &owner);
         if (running < 0)
                 return running;
         r = add_unit(bus, status, running);

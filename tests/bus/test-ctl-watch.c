@@ -5,10 +5,13 @@
 #include <string.h>
 
 #include "ctl-support.h"
+#include "support/service.h"
 
-static const struct {
+typedef struct Emitted {
         const char *path, *interface, *signal, *arguments;
-} emitted[] = {
+} Emitted;
+
+static const Emitted emitted[] = {
         { "/org/selvol1", "org.freedesktop.DBus.ObjectManager", "InterfacesAdded",
           "(objectpath '/org/selvol1/volume/w', {'org.selvol1.Volume': {'Id': <'w\033'>}})" },
         { "/org/selvol1", "org.freedesktop.DBus.ObjectManager", "InterfacesAdded",
@@ -32,6 +35,19 @@ static const struct {
         { MANAGER, "GroupReleased", "('pvc-1', uint32 5)" },
         { "/org/selvol1", "org.freedesktop.DBus.ObjectManager", "InterfacesRemoved",
           "(objectpath '/org/selvol1/volume/w', ['org.selvol1.Volume'])" },
+};
+
+/* A stranger sends what selvold and the bus could send. */
+static const Emitted forged[] = {
+        { "/org/selvol1", "org.freedesktop.DBus.ObjectManager", "InterfacesAdded",
+          "(objectpath '/org/selvol1/volume/forged', {'org.selvol1.Volume': {'Id': <'forged'>}})" },
+        { "/org/selvol1", "org.freedesktop.DBus.ObjectManager", "InterfacesRemoved",
+          "(objectpath '" PVC1 "', ['org.selvol1.Volume'])" },
+        { PVC1, "org.freedesktop.DBus.Properties", "PropertiesChanged",
+          "('org.selvol1.Volume', {'LabelState': <'partial'>}, @as [])" },
+        { MANAGER, "JobNew", "(uint64 8, objectpath '/org/selvol1/job/8')" },
+        { MANAGER, "MountChanged", "('pvc-1', '/t', 'Forged.')" },
+        { "/org/freedesktop/DBus", "org.freedesktop.DBus", "NameOwnerChanged", "('org.selvol1', ':1.0', '')" },
 };
 
 typedef struct Monitor {
@@ -71,20 +87,35 @@ static const Monitor monitors[] = {
             "\"Event\":\"JobRemoved\",\"Job\":7,\"Volume\":\"w\",\"Operation\":\"relabel\",\"Result\":\"done\"}" } },
 };
 
-static void emit(GDBusMethodInvocation *call, const char *path, const char *interface, const char *signal,
-                 const char *arguments) {
+/* The signal goes to all that have asked for it if destination is NULL. */
+static void emit_from(GDBusConnection *bus, const char *destination, const char *path, const char *interface,
+                      const char *signal, const char *arguments) {
         g_autoptr(GError) error = NULL;
         GVariant *value = g_variant_parse(NULL, arguments, NULL, NULL, &error);
 
         g_assert_no_error(error);
-        g_dbus_connection_emit_signal(g_dbus_method_invocation_get_connection(call), NULL, path, interface, signal,
-                                      value, &error);
+        g_dbus_connection_emit_signal(bus, destination, path, interface, signal, value, &error);
         g_assert_no_error(error);
         g_variant_unref(value);
 }
 
-/* The monitor prints a line for each event, at once, and none for a value that has not changed. It prints the
- * end of the service, too, and ends when it is interrupted. */
+static void emit(GDBusMethodInvocation *call, const char *path, const char *interface, const char *signal,
+                 const char *arguments) {
+        emit_from(g_dbus_method_invocation_get_connection(call), NULL, path, interface, signal, arguments);
+}
+
+static void forge_signals(const char *destination) {
+        g_autoptr(GDBusConnection) stranger = bus_connect(g_getenv("DBUS_SESSION_BUS_ADDRESS"));
+
+        for (size_t k = 0; k < G_N_ELEMENTS(forged); k++)
+                emit_from(stranger, destination, forged[k].path, forged[k].interface, forged[k].signal,
+                          forged[k].arguments);
+        /* The bus has passed the signals on when it answers. */
+        g_assert_true(bus_has_name(stranger, "org.selvol1"));
+}
+
+/* The monitor prints a line for each event, at once, and none for a value that has not changed, nor for what
+ * strangers send. It prints the end of the service, too, and ends when it is interrupted. */
 TEST_FIXTURE_ROWS(test_monitor, "/ctl-watch", monitors) {
         static const Exchange objects =
                 GET_OBJECTS("({objectpath '" PVC1
@@ -97,7 +128,9 @@ TEST_FIXTURE_ROWS(test_monitor, "/ctl-watch", monitors) {
         g_autofree char *last = NULL;
         g_autoptr(GError) error = NULL;
 
+        forge_signals(g_dbus_method_invocation_get_sender(call));
         answer_call(call, &objects);
+        forge_signals(g_dbus_method_invocation_get_sender(call));
         for (size_t k = 0; k < G_N_ELEMENTS(emitted); k++)
                 emit(call, emitted[k].path, emitted[k].interface, emitted[k].signal, emitted[k].arguments);
         for (size_t k = 0; k < G_N_ELEMENTS(m->lines) && m->lines[k]; k++) {
