@@ -79,6 +79,13 @@ static int volume_get_tainted(sd_bus *bus, const char *path, const char *interfa
         return sd_bus_message_append(reply, "b", (int) v->mark.tainted);
 }
 
+static int volume_get_mounted_elsewhere(sd_bus *bus, const char *path, const char *interface, const char *property,
+                                        sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        const Volume *v = userdata;
+
+        return sd_bus_message_append(reply, "b", (int) v->mounted_elsewhere);
+}
+
 static int volume_get_disk_group(sd_bus *bus, const char *path, const char *interface, const char *property,
                                  sd_bus_message *reply, void *userdata, sd_bus_error *error) {
         const Volume *v = userdata;
@@ -127,6 +134,8 @@ static const sd_bus_vtable volume_vtable[] = {
         SD_BUS_PROPERTY("LastVerifiedUSec", "t", NULL, offsetof(Volume, last_verified_usec),
                         SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("LastUsedUSec", "t", NULL, offsetof(Volume, last_used_usec),
+                        SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("MountedElsewhere", "b", volume_get_mounted_elsewhere, 0,
                         SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("Job", "o", volume_get_job, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_VTABLE_END,

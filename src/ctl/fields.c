@@ -58,6 +58,7 @@ static const FieldStyle fields[] = {
         { "Message", "Message", FORM_TEXT },
         { "Mismatches", "Mismatches", FORM_COUNT },
         { "MountedBy", "Mounted by", FORM_ESCAPED },
+        { "MountedElsewhere", "Mounted elsewhere" },
         { "MountID", "Mount ID" },
         { "MountOptions", "Mount options" },
         { "OnDisk", "On disk" },

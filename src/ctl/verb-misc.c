@@ -18,8 +18,10 @@ static int forget_volume(sd_bus *bus, const char *id) {
         return bus_call_method(bus, id, NULL, MANAGER_PATH, MANAGER_INTERFACE, "ForgetVolume", "sa{sv}", id, 0);
 }
 
+/* Only the record says that others could write. */
 static bool is_unused(const json_t *volume, uint64_t since_usec) {
-        return json_array_size(json_object_get(volume, "Holders")) == 0 && isempty(answer_string(volume, "Job")) &&
+        return !json_is_true(json_object_get(volume, "MountedElsewhere")) &&
+               json_array_size(json_object_get(volume, "Holders")) == 0 && isempty(answer_string(volume, "Job")) &&
                (uint64_t) json_integer_value(json_object_get(volume, "LastUsedUSec")) <= since_usec;
 }
 

@@ -36,7 +36,7 @@ static int check_holder(Job *job, const MountFact *fact) {
         Holder *old = job_find_holder(job);
 
         if (old && old->state == HOLDER_MOUNTED && old->mount_id != fact->mount_id) {
-                holder_lose(job->jobs->state, v, old, NULL);
+                holder_lose(job->jobs->state, v, old, false, NULL);
                 return 0;
         }
         if (!old || old->state != HOLDER_MOUNTED)
@@ -98,7 +98,7 @@ static int take_adopt_reply(Job *job, sd_bus_message *reply) {
                 return r;
         /* Records an existing holder again. */
         r = job_add_intent(job, true);
-        if (r < 0)
+        if (r != 0)
                 return r;
         return job_record_outcome(job);
 }

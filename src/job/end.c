@@ -191,14 +191,14 @@ static bool is_kept(const Job *job) {
         return job->shown && job->operation != OPERATION_PLAN;
 }
 
-/* Frees what is not kept. Returns the job that ended first, and of those of a caller with too many the first
- * one; NULL: no job is kept. */
+/* Frees what is not kept. Returns the job that ended first, or of a caller with too many, or of all if there
+ * are too many, its first one; NULL: no job is kept. */
 static Job *find_oldest(Jobs *jobs, bool *ret_surplus) {
-        Job *job, *next, *other, *oldest = NULL;
+        Job *kept[JOBS_KEPT_ALL], *job, *next, *oldest = NULL;
+        size_t n_kept = 0, n;
 
+        *ret_surplus = false;
         DL_FOREACH_SAFE (jobs->list, job, next) {
-                size_t n = 0;
-
                 if (!job_is_over(job))
                         continue;
                 if (!is_kept(job)) {
@@ -207,17 +207,22 @@ static Job *find_oldest(Jobs *jobs, bool *ret_surplus) {
                         job_free(job);
                         continue;
                 }
-                DL_FOREACH (jobs->list, other)
-                        n += job_is_over(other) && other->caller.uid == job->caller.uid &&
-                             other->ended_usec >= job->ended_usec;
-                if (n > JOBS_KEPT_MAX) {
-                        *ret_surplus = true;
-                        return job;
-                }
                 if (!oldest || job->ended_usec < oldest->ended_usec)
                         oldest = job;
+                if (n_kept == JOBS_KEPT_ALL)
+                        *ret_surplus = true;
+                else
+                        kept[n_kept++] = job;
         }
-        *ret_surplus = false;
+        for (size_t i = 0; i < n_kept && !*ret_surplus; i++) {
+                n = 0;
+                for (size_t k = 0; k < n_kept; k++)
+                        n += kept[k]->caller.uid == kept[i]->caller.uid && kept[k]->ended_usec >= kept[i]->ended_usec;
+                if (n > JOBS_KEPT_MAX) {
+                        *ret_surplus = true;
+                        return kept[i];
+                }
+        }
         return oldest;
 }
 

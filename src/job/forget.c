@@ -2,6 +2,7 @@
 #include "basic/log.h"
 #include "basic/time-util.h"
 #include "job/forget.h"
+#include "job/job-queue.h"
 #include "model/limits.h"
 #include "state/commit.h"
 #include "wire/message-ids.h"
@@ -43,6 +44,11 @@ static bool is_over_share(const Volumes *all, const Caller *caller) {
         return n >= VOLUMES_OF_CALLER;
 }
 
+/* A job, or a child of an earlier selvold, works on the volume. */
+static bool is_at_work(const Jobs *jobs, const Volume *v) {
+        return job_find_on_volume(jobs, v->id) || queue_has_claimed(jobs->state, v->id);
+}
+
 /* *ret: the record to drop for a new volume of the caller; NULL: there is room without that. */
 static int find_room(const Jobs *jobs, const Caller *caller, Volume **ret, Failure *f) {
         const Volumes *all = &jobs->state->volumes;
@@ -62,7 +68,7 @@ static int find_room(const Jobs *jobs, const Caller *caller, Volume **ret, Failu
                         continue;
                 if (turn == first_turn && v->last_used_usec >= first->last_used_usec)
                         continue;
-                if (job_find_on_volume(jobs, v->id))
+                if (is_at_work(jobs, v))
                         continue;
                 first = v;
                 first_turn = turn;
@@ -73,10 +79,12 @@ static int find_room(const Jobs *jobs, const Caller *caller, Volume **ret, Failu
         if (over && !caller->trusted)
                 return failure_set(
                         f, FAILURE_LIMIT_REACHED,
-                        "There are %zu volumes, and those of this caller, more than %i, are all in use: unmount one.",
+                        "There are %zu volumes, and those of this caller (%i or more) are in use, or only their records say that others could write: unmount one, or forget one (selvolctl forget VOLUME).",
                         limit, VOLUMES_OF_CALLER);
-        return failure_set(f, FAILURE_LIMIT_REACHED,
-                           "There are %zu volumes, all of them in use, and can't be more: unmount one.", limit);
+        return failure_set(
+                f, FAILURE_LIMIT_REACHED,
+                "There are %zu volumes, which are in use, or only their records say that others could write: unmount one, or forget one (selvolctl forget VOLUME).",
+                limit);
 }
 
 int forget_check_room(const Jobs *jobs, const Caller *caller, Failure *f) {
@@ -129,7 +137,7 @@ void forget_ephemeral(Jobs *jobs) {
                 if (!v->ephemeral || v->holders || knows_alone(v))
                         continue;
                 /* The end of the job, and of the other volume's last holder, bring selvold here again. */
-                if (v->untold || job_find_on_volume(jobs, v->id))
+                if (v->untold || is_at_work(jobs, v))
                         s->ephemeral_unused = true;
                 else
                         forget_unused(jobs, v, "ephemeral", "it is ephemeral, and its last holder has gone");

@@ -4,11 +4,12 @@
 #include "job/job.h"
 
 /* The end of records. A node sees new volumes for ever, and selvold keeps VOLUMES_MAX records: a new volume
- * takes the place of one that nobody uses. Little is lost, as the mark on the volume says what is known of
- * its files; xfs and btrfs, whose record has the fingerprint, pay one walk that compares.
+ * takes the place of one that nobody uses. The mark on the volume says what is known of its files; xfs and
+ * btrfs, whose record has the fingerprint, pay one walk that compares. Lost is which file system the id stood
+ * for.
  *
  * Records in use stay: those with a holder or a job, and those that alone know that others could write to
- * files which the mark calls right. Of the rest a caller with more than VOLUMES_OF_CALLER records loses its
+ * files which the mark calls right. Of the rest a caller with VOLUMES_OF_CALLER records or more loses its
  * own ones first, so that no caller can drop everything that selvold knows of others. Records of partial
  * walks go last. In each group the record that was used longest ago goes first. */
 

@@ -35,6 +35,12 @@ int queue_enter(State *s, Claimant *c, const char *volume, const char *target) {
         return claims_enter(&s->claims, c, (const char *const[]){ volume_key, target_key }, CLAIMS_FIRST);
 }
 
+bool queue_has_claimed(const State *s, const char *volume) {
+        _cleanup_free_ char *key = strdup_printf("volume:%s", volume);
+
+        return !key || claims_is_owned(&s->claims, key);
+}
+
 int queue_claim_superblock(Job *job, const char *key) {
         Claims *claims = &job->jobs->state->claims;
         const char *old = claims_last_key(&job->claims, count_first_claims(job));
@@ -132,7 +138,7 @@ static void end_conflicts(Job *job, const char *target) {
 void queue_mount_gone(Jobs *jobs, const char *target) {
         Job *job;
 
-        jobs->n_gone++;
+        jobs->n_gone += !target;
         DL_FOREACH (jobs->list, job)
                 end_conflicts(job, target);
 }

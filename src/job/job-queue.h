@@ -8,6 +8,8 @@
 
 /* Queues the claimant for a volume and a target; NULL or "": for none. Returns 0 or -ENOMEM. */
 int queue_enter(State *s, Claimant *c, const char *volume, const char *target) _warn_unused_;
+/* Whether somebody works on the volume: a job, or a child of an earlier selvold. */
+bool queue_has_claimed(const State *s, const char *volume);
 /* Queues the job for the superblock that its child saw (NULL: none that can be shared). Returns 1 if the job
  * now has the claim, 0 if the job has to wait in the queue, or -ENOMEM. */
 int queue_claim_superblock(Job *job, const char *key) _warn_unused_;

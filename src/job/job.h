@@ -149,11 +149,12 @@ struct Jobs {
         struct Orphan *orphans;
         sd_event_source *expiry;
         sd_event_source *advance; /* calls jobs_advance() once */
-        uint64_t n_gone;          /* mounts that have gone so far */
+        uint64_t n_gone;          /* foreign mounts that have gone so far */
 };
 
 enum {
-        JOBS_KEPT_MAX = 64, /* jobs of one user that have ended */
+        JOBS_KEPT_MAX = 64,  /* jobs of one user that have ended */
+        JOBS_KEPT_ALL = 512, /* those of all users */
         JOB_KEPT_SEC = 600,
 };
 

@@ -3,6 +3,7 @@
 #include "plan/plan-files.h"
 #include "plan/plan.h"
 #include "plan/plan-group.h"
+#include "state/commit.h"
 #include "state/reconcile.h"
 #include "wire/message-ids.h"
 #include "wire/protocol.h"
@@ -118,6 +119,10 @@ static int check_repeated(Job *job) {
                                : failure_set(&job->failure, FAILURE_BUSY,
                                              "Volume %s is being mounted or unmounted at the target: try again.",
                                              job->request.volume);
+        if (claimed && h->release_on_umount != job->request.release_on_umount) {
+                h->release_on_umount = job->request.release_on_umount;
+                commit_holder(job->jobs->state, job_volume(job), h);
+        }
         /* An unmount has failed, and the watch has not looked since. */
         if (h->state == HOLDER_UNMOUNTING) {
                 h->state = HOLDER_MOUNTED;

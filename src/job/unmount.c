@@ -66,7 +66,7 @@ static int append_unmount_call(const Job *job, sd_bus_message *call) {
                             : lost ? (MountIdentity){ lost->mount_id, lost->device }
                                    : (MountIdentity){ 0 },
                 /* Network file systems and tmpfs have no superblock by name. */
-                .last = last && !isempty(h->superblock),
+                .last = last && !isempty(h->superblock) && !h->beside && !h->also_at,
                 .source = keep ? v->source : NULL,
                 .fs_type = keep ? v->mount_type : NULL,
         };

@@ -34,10 +34,10 @@ enum {
         JOBS_OF_USER_MAX = 12,        /* part of JOBS_MAX: three users leave room for a fourth one */
         JOBS_OF_CALLER_MAX = 48,      /* part of JOBS_MAX, for a connection of root */
         UNMOUNTS_RESERVED = 24,       /* part of JOBS_MAX and JOBS_TO_UNMOUNT, for root */
-        UNMOUNTS_OF_USER_MAX = 18,    /* jobs, for one that unmounts: all mounts of a user may hang */
+        UNMOUNTS_OF_USER_MAX = 15,    /* jobs, for one that unmounts: all mounts of a user may hang */
         JOBS_OF_SOURCE_MAX = 16,      /* jobs, and as many unmounts: a server that hangs leaves room */
-        JOBS_OF_SOURCE_RESERVED = 4,  /* part of JOBS_OF_SOURCE_MAX, for root */
-        JOBS_OF_SOURCE_OF_USER = 3,   /* part of JOBS_OF_SOURCE_MAX: a directory of images has many users */
+        JOBS_OF_SOURCE_RESERVED = 3,  /* part of JOBS_OF_SOURCE_MAX, for root */
+        JOBS_OF_SOURCE_OF_USER = 4,   /* part of JOBS_OF_SOURCE_MAX: a directory of images has many users */
         SERVER_CONNECTIONS_MAX = 128, /* connections: of jobs, of the watch, and of children that linger */
         SERVER_RESERVED = 32,         /* part of it: unmounts, verifies and the watch need fewer */
 };

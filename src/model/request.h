@@ -59,7 +59,7 @@ typedef struct Request {
         int fs_group_policy;        /* FSGroupPolicy, or -1 */
         int fs_group_change_policy; /* FSGroupChangePolicy, or -1 */
         bool user_namespace;        /* the runtime will idmap the mount */
-        bool ephemeral;             /* the record goes with the last holder */
+        bool ephemeral;             /* the record goes with the last holder, see job/forget.h */
         bool release_on_umount;     /* another program, such as umount(8), is to unmount the mount */
         RelabelBy relabel_by;
         WalkOptions walk;

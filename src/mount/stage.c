@@ -282,12 +282,13 @@ static int explain_refusal(const StageSpec *spec, int number, Failure *f) {
 
 /* fspick(2) changes only this flag; mount(2) with MS_REMOUNT would reset the others. */
 static int make_superblock_writable(const StageSpec *spec, int tree, Failure *f) {
-        _cleanup_close_ int fs = fspick(tree, "", FSPICK_EMPTY_PATH | FSPICK_CLOEXEC);
+        _cleanup_close_ int fs = -EBADF;
         int r;
 
         r = spec->check_others(spec, f);
         if (r != 0)
                 return r;
+        fs = fspick(tree, "", FSPICK_EMPTY_PATH | FSPICK_CLOEXEC);
         if (fs >= 0 && fsconfig(fs, FSCONFIG_SET_FLAG, "rw", NULL, 0) >= 0 &&
             fsconfig(fs, FSCONFIG_CMD_RECONFIGURE, NULL, NULL, 0) >= 0)
                 return 0;

@@ -70,10 +70,10 @@ void holder_drop_intent(State *s, Volume *v, Holder *h) {
                 tell_waiting(s, NULL, gone);
 }
 
-void holder_lose(State *s, Volume *v, Holder *h, const char *moved_to) {
+void holder_lose(State *s, Volume *v, Holder *h, bool gone, const char *moved_to) {
         _cleanup_free_ char *target = NULL, *text = NULL;
 
-        if (!moved_to && h->release_on_umount) {
+        if (gone && h->release_on_umount) {
                 log_holder_at(LOG_INFO, v, h, MESSAGE_UNMOUNTED, "unmount",
                               "Unmounted by umount(8), or another program, as its holder expects.");
                 holder_drop(s, v, h);
@@ -245,7 +245,7 @@ static void carry_out(State *s, Volume *v, Holder *h, const MountFact *fact, Ver
                 holder_drop(s, v, h);
                 break;
         case LOST:
-                holder_lose(s, v, h,
+                holder_lose(s, v, h, !fact,
                             is_mount_of_holder(h, fact) && !streq(h->target, fact->target) ? fact->target : NULL);
                 break;
         }

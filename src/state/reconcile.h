@@ -32,8 +32,8 @@ void holder_drop(State *s, Volume *v, Holder *h);
 /* Like holder_drop(), for a holder that never had the volume mounted: only others are told. */
 void holder_drop_intent(State *s, Volume *v, Holder *h);
 /* Like holder_drop(), for a mount that another program unmounted, or moved to another directory (moved_to;
- * NULL: not moved). That is a loss unless it was unmounted and the holder expects so (release_on_umount). */
-void holder_lose(State *s, Volume *v, Holder *h, const char *moved_to);
+ * NULL: not moved). That is a loss unless its mount is gone and the holder expects so (release_on_umount). */
+void holder_lose(State *s, Volume *v, Holder *h, bool gone, const char *moved_to);
 
 /* A mount that the worker has made or adopted as a volume in this boot, but that has no holder: its record
  * was lost. The bus lists these mounts; callers can unmount or adopt them. */

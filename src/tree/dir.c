@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
@@ -84,21 +87,29 @@ static bool is_no_directory(Walk *w, const Dir *d) {
 
 /* A forged file system may show one directory in many places, so that the walk would never end. No file
  * system has more directories than inodes in use; others may make directories meanwhile, and the walk visits
- * those that they move several times. Not all types count inodes. */
+ * those that they move several times. */
 static uint64_t dirs_possible(const struct statfs *s) {
         uint64_t inodes = s->f_files > s->f_ffree ? s->f_files - s->f_ffree : 0;
 
-        return inodes == 0 ? UINT64_MAX : inodes + inodes / 2 + DIRS_MARGIN;
+        return inodes + inodes / 2 + DIRS_MARGIN;
 }
 
+/* statfs(2) then tells the limit and the use of the root's project, and not of the file system. */
+static bool is_of_project(int fd) {
+        struct fsxattr x;
+
+        return ioctl(fd, FS_IOC_FSGETXATTR, &x) >= 0 && (x.fsx_xflags & FS_XFLAG_PROJINHERIT);
+}
+
+/* btrfs does not count inodes; of other types a server or a user makes up the numbers. */
 int dirs_limit(Walk *w) {
         struct statfs s;
 
         if (fstatfs(w->spec->fd, &s) < 0)
                 return -errno;
-        w->dirs_before = atomic_load(&w->next_serial);
-        w->dirs_max = dirs_possible(&s);
         w->reads_parents = s.f_type == EXT4_SUPER_MAGIC || s.f_type == XFS_SUPER_MAGIC;
+        w->dirs_before = atomic_load(&w->next_serial);
+        w->dirs_max = w->reads_parents && !is_of_project(w->spec->fd) ? dirs_possible(&s) : UINT64_MAX;
         return 0;
 }
 
@@ -109,8 +120,14 @@ static bool are_too_many(const Walk *w, uint64_t n) {
         return n > w->dirs_max && fstatfs(w->spec->fd, &s) >= 0 && n > dirs_possible(&s);
 }
 
+/* Another process may be moving the directory. rename(2) to the same name, which always fails, takes the
+ * parent's lock, and so waits until the other one has ended. */
 bool dir_is_of_another(Walk *w, const Dir *d, uint64_t parent) {
-        return w->reads_parents && d->parent && parent != d->parent->number && !dir_is_modified(w, d->parent, false);
+        if (!w->reads_parents || !d->parent || parent == d->parent->number)
+                return false;
+        if (renameat2(d->parent->fd, d->name, d->parent->fd, d->name, RENAME_NOREPLACE) < 0 && errno == ENOENT)
+                return false;
+        return !dir_is_modified(w, d->parent, false);
 }
 
 int dir_open(Walk *w, Dir *d) {

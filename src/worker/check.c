@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "model/context.h"
 #include "label/selinux.h"
+#include "model/context.h"
 #include "mount/denial.h"
 #include "mount/mount-table.h"
+#include "mount/superblock.h"
 #include "plan/plan-common.h"
 #include "worker/check.h"
 #include "worker/observe.h"
@@ -120,6 +121,18 @@ int foreign_check_source(const Child *c, const Source *s, Observed *o, Failure *
 
         r = observe_source_mounts(s, o);
         return r < 0 ? r : check_foreign_mounts(c, o->mounts, o->n_mounts, f);
+}
+
+int foreign_check_mounts(const Child *c, const Source *s, size_t *ret_n, Failure *f) {
+        MountFact *mounts;
+        int r;
+
+        r = source_find_mounts(s, &mounts, ret_n);
+        if (r < 0)
+                return r;
+        r = check_foreign_mounts(c, mounts, *ret_n, f);
+        mount_facts_free(mounts, *ret_n);
+        return r;
 }
 
 int foreign_check_unobserved(const Child *c, const Source *s, Failure *f) {

@@ -30,6 +30,8 @@ int ask_checked(Child *c, const PlanQuestion *question, const FileSystem *fs, Pl
 
 /* For a source to be mounted: calls observe_source_mounts() and checks the mounts found. */
 int foreign_check_source(const Child *c, const Source *s, Observed *o, Failure *f) _warn_unused_;
+/* The same by the mount table alone. *ret_n: the number of mounts, also on failure. */
+int foreign_check_mounts(const Child *c, const Source *s, size_t *ret_n, Failure *f) _warn_unused_;
 /* The same if selvold does not need the mounts. */
 int foreign_check_unobserved(const Child *c, const Source *s, Failure *f) _warn_unused_;
 /* For a mount: checks all mounts of its superblock in the table. ret_n: their number; may be NULL. */

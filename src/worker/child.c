@@ -70,7 +70,8 @@ static Entry *take_entry_for(Children *all, const char *operation) {
 int child_enter(const Child *c, const char *operation, const CallOrigin *origin, const char *target, Failure *f) {
         Entry *e = take_entry_for(c->children, operation);
 
-        c->children->refused = c->children->refused || !e;
+        if (!e)
+                c->children->refused = true;
         if (!e)
                 return failure_set(
                         f, FAILURE_BUSY,
@@ -105,7 +106,8 @@ bool children_next_orphan(const Children *c, pid_t peer, size_t *index, OrphanIn
         while (*index < c->n) {
                 const Entry *e = &c->entries[(*index)++];
 
-                if (!e->ready || e->peer == peer)
+                /* Its parent frees the entry when the child has ended. */
+                if (!e->ready || e->peer == peer || e->pid == 0)
                         continue;
                 *ret = (OrphanInfo){
                         .pid = e->pid,

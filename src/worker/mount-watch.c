@@ -277,8 +277,6 @@ static int tell_node(Watch *w) {
         return 0;
 }
 
-/* A timer: the kernel reports setenforce(8) only through a netlink socket, of a family that the unit doesn't
- * allow. */
 static int tell_orphan_gone(Child *c) {
         return sd_bus_emit_signal(c->bus, WORKER_PATH, WORKER_INTERFACE, WORKER_ORPHAN, NULL);
 }
@@ -293,6 +291,8 @@ static int check_orphans(Watch *w) {
         return 0;
 }
 
+/* A timer: the kernel reports setenforce(8) only through a netlink socket, of a family that the unit doesn't
+ * allow. */
 static int on_second(sd_event_source *source, uint64_t usec, void *userdata) {
         Watch *w = userdata;
         int r;

@@ -124,16 +124,15 @@ static int share_mount(const Child *c, const StageSpec *spec, const PlanAnswer *
 /* Before Linux 6.6 a new mount shares the superblock if somebody has mounted the source since the child has
  * looked, however long selvold has held its answer back. */
 static int check_alone(const Child *c, const Source *source, const MountOutcome *o, Failure *f) {
-        _cleanup_(observed_done) Observed now = { 0 };
+        size_t n;
         int r;
 
         if (o->exclusive)
                 return 0;
-        r = foreign_check_source(c, source, &now, f);
-        if (r != 0 || now.n_mounts == 0)
+        r = foreign_check_mounts(c, source, &n, f);
+        if (r != 0 || n == 0)
                 return r;
-        return failure_set_about(f, FAILURE_BUSY, now.mounts[0].target,
-                                 "The volume was mounted at '%s' by somebody else meanwhile: try again.");
+        return failure_set(f, FAILURE_BUSY, "%s was mounted by somebody else meanwhile: try again.", source->name);
 }
 
 static int check_others(const StageSpec *spec, Failure *f) {

@@ -404,6 +404,9 @@ static const Case cases[] = {
                 CALL("ForgetVolume", "('pvc-0', " NO_OPTIONS ")", "()")),
           .out = "ID    SOURCE   LAST-USED\n"
                  "pvc-0 /dev/vdc 2026-01-01 00:00:00 UTC\n\n1 forgotten volume listed.\n" },
+        { "forget/unused-elsewhere", "forget --unused -q",
+          CALLS(GET_OBJECTS("({objectpath '/org/selvol1/volume/pvc_2d0': {'org.selvol1.Volume': {'Id': <'pvc-0'>, "
+                            "'MountedElsewhere': <true>, 'Holders': <@aa{sv} []>}}},)")) },
         { "forget/unused-age", "forget --unused=20000d -q",
           CALLS(GET_OBJECTS("({objectpath '/org/selvol1/volume/pvc_2d0': {'org.selvol1.Volume': " FREE_VOLUME
                             "}},)")) },

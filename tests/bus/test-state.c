@@ -256,7 +256,7 @@ static void test_room(Fixture *f, gconstpointer data) {
         if (row->forgotten)
                 g_variant_unref(expect_reply(f, call));
         else
-                expect_error(f, call, "LimitReached", "unmount one.");
+                expect_error(f, call, "LimitReached", "unmount one, or forget one");
         daemon_stop(f, SIGTERM);
         g_assert_cmpuint(count_records(f, "id='w'"), ==, row->forgotten != NULL);
         g_assert_cmpuint(count_records(f, forgotten), ==, 0);

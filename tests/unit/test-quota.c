@@ -10,8 +10,8 @@ static const struct {
         gsize users, root, user, connection;
 } rows[] = {
         { LIMIT_JOBS, 48, 64, 12, 48 },
-        { LIMIT_JOBS_TO_UNMOUNT, 56, 80, 18, SIZE_MAX },
-        { LIMIT_SOURCE, 12, 16, 3, SIZE_MAX },
+        { LIMIT_JOBS_TO_UNMOUNT, 56, 80, 15, SIZE_MAX },
+        { LIMIT_SOURCE, 13, 16, 4, SIZE_MAX },
         { LIMIT_WAITING, 3072, 4096, 768, 1024 },
         { LIMIT_WAITING_TO_UNMOUNT, 3072, 5120, 960, SIZE_MAX },
         { LIMIT_WAITERS, 64, 96, 16, SIZE_MAX },
@@ -61,8 +61,10 @@ TEST(test_four_users, "/quota/four-users") {
         }
 }
 
-/* Unmounts of users don't keep root from mounting. */
+/* Unmounts count among all jobs: those of three users leave room for mounts of a fourth one, and of root. */
 TEST(test_unmounts, "/quota/unmounts") {
+        g_assert_cmpint(check(LIMIT_JOBS, 3 * rows[LIMIT_JOBS_TO_UNMOUNT].user, 0, 1, FALSE), ==, QUOTA_FITS);
+        g_assert_cmpint(check(LIMIT_WAITING, 3 * rows[LIMIT_WAITING_TO_UNMOUNT].user, 0, 1, FALSE), ==, QUOTA_FITS);
         g_assert_cmpuint(rows[LIMIT_WAITING_TO_UNMOUNT].users, <, rows[LIMIT_WAITING].root);
         g_assert_cmpuint(rows[LIMIT_JOBS_TO_UNMOUNT].users, <, rows[LIMIT_JOBS].root);
 }
