@@ -219,7 +219,7 @@ TEST(test_round_trip, "/wire/round-trip") {
         TEST_TYPE(Node, node, );
         TEST_TYPE(MountFact, mount_fact, v.superblock_read_only = false; v.note_id = v.peer_id = 0;
                   v.note_adopted = false);
-        TEST_TYPE(MountOutcome, mount_outcome, v.root_inode = 0; v.overrides_labels = false;
+        TEST_TYPE(MountOutcome, mount_outcome, v.root_inode = 0; v.overrides_labels = v.exclusive = false;
                   memset(&v.proof, 0, sizeof(v.proof)));
         TEST_TYPE(Observed, observed, );
         TEST_TYPE(Mark, mark, v.inode = 0; v.identity = (Identity){ "" }; v.fingerprint = (Fingerprint){ "" });
