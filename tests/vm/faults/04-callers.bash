@@ -14,8 +14,10 @@ caller=alice call GetMetrics ''
 is 'alice may not even look' "$error" AccessDenied
 caller=bob refused 'bob is in the group, and polkit wants a password' InteractiveAuthorizationRequired '' \
     mount_with s0:c1,c2 callers /dev/scratch0 "$T"
-caller=bob plan_volume callers /dev/scratch0 "$T" 'SELinuxLevel s s0:c1,c2' "$policy" "$supported"
-is 'bob may look' "$error$(field Strategy)" context-mount
+caller=bob refused 'nor may bob plan a mount, which opens the disk' InteractiveAuthorizationRequired '' \
+    plan_volume callers /dev/scratch0 "$T" 'SELinuxLevel s s0:c1,c2' "$policy" "$supported"
+caller=bob call GetVolume s callers
+is 'bob may look' "$error" NoSuchVolume
 caller=bob call GetMetrics ''
 is 'bob may see metrics' "$error" ''
 
@@ -41,7 +43,8 @@ caller=bob refused 'nor for a group' InteractiveAuthorizationRequired '' \
 caller=bob refused 'nor have it relabeled' InteractiveAuthorizationRequired '' \
     mount_volume callers /dev/scratch0 "$T" "$always" 'SELinuxLevel s s0:c1,c2' 'RelabelBy s service'
 caller=bob refused 'what a rule denies' AccessDenied org.selvol1.unmount-volume unmount_volume callers "$T"
-is_logged() { journalctl -q -b -o cat MESSAGE_ID=f56c450d604a4fbebc0ec814cb0e3fad | grep -q '^UnmountVolume of volume callers by uid '; }
+# The journal has one denied call of a user in ten seconds.
+is_logged() { caller=bob unmount_volume callers "$T"; journalctl -q -b -o cat MESSAGE_ID=f56c450d604a4fbebc0ec814cb0e3fad | grep -q '^UnmountVolume of volume callers by uid '; }
 soon 'which is in the journal' is_logged
 caller=bob refused 'nor drop the record' InteractiveAuthorizationRequired '' forget_volume callers
 journalctl --sync
