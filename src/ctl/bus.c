@@ -75,10 +75,12 @@ int bus_find_service(sd_bus *bus, char **ret_owner) {
                                    "GetNameOwner", &error, &reply, "s", BUS_NAME);
         if (sd_bus_error_has_name(&error, SD_BUS_ERROR_NAME_HAS_NO_OWNER))
                 return 0;
-        if (r >= 0)
-                r = sd_bus_message_read(reply, "s", &owner);
-        if (r >= 0)
-                r = free_and_strdup(ret_owner, owner);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_read(reply, "s", &owner);
+        if (r < 0)
+                return r;
+        r = free_and_strdup(ret_owner, owner);
         return r < 0 ? r : 1;
 }
 

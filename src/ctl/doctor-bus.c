@@ -64,8 +64,9 @@ static int read_property(sd_bus *bus, const char *property, sd_bus_error *error,
         int r;
 
         r = system_bus_get_property(bus, BUS_NAME, MANAGER_PATH, MANAGER_INTERFACE, property, error, &reply, "s");
-        if (r >= 0)
-                r = sd_bus_message_read(reply, "s", &text);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_read(reply, "s", &text);
         return r < 0 ? r : free_and_strdup(ret, text);
 }
 

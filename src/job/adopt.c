@@ -36,7 +36,7 @@ static int check_holder(Job *job, const MountFact *fact) {
         Holder *old = job_find_holder(job);
 
         if (old && old->state == HOLDER_MOUNTED && old->mount_id != fact->mount_id) {
-                holder_lose(job->jobs->state, v, old, false, NULL);
+                holder_lose(job->jobs->state, v, old, NULL);
                 return 0;
         }
         if (!old || old->state != HOLDER_MOUNTED)

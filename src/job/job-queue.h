@@ -21,8 +21,8 @@ bool queue_may_wait(Job *job);
 void queue_tell_wait(Job *job);
 /* A holder has gone, or a foreign mount (target NULL): jobs that now wait for no other conflict go on. */
 void queue_mount_gone(Jobs *jobs, const char *target);
-/* Drops the foreign conflicts of a job if a mount has gone since its child was called: the child may have
- * looked before that, so the next one looks again. */
+/* Drops the foreign conflicts of a job if a foreign mount has gone since its child was called: the child may
+ * have looked before that, so the next one looks again. */
 void queue_check_look(Job *job);
 
 /* The child of a job that has to wait is gone: the job waits in the queue, or for its conflict. */

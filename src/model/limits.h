@@ -32,7 +32,7 @@ enum {
         JOBS_RESERVED = 16,           /* part of JOBS_MAX for root: kubelet does not wait for users */
         JOBS_TO_UNMOUNT = 16,         /* in addition to JOBS_MAX: pods can end even if all mounts hang */
         JOBS_OF_USER_MAX = 12,        /* part of JOBS_MAX: three users leave room for a fourth one */
-        JOBS_OF_CALLER_MAX = 48,      /* part of JOBS_MAX, for a connection of root */
+        JOBS_OF_CONNECTION_MAX = 48,  /* part of JOBS_MAX, for a connection of root */
         UNMOUNTS_RESERVED = 24,       /* part of JOBS_MAX and JOBS_TO_UNMOUNT, for root */
         UNMOUNTS_OF_USER_MAX = 15,    /* jobs, for one that unmounts: all mounts of a user may hang */
         JOBS_OF_SOURCE_MAX = 16,      /* jobs, and as many unmounts: a server that hangs leaves room */
@@ -47,7 +47,7 @@ enum {
         JOBS_WAITING_MAX = 4096,           /* jobs: one for each volume */
         JOBS_WAITING_RESERVED = 1024,      /* part of JOBS_WAITING_MAX, for root */
         JOBS_WAITING_TO_UNMOUNT = 1024,    /* in addition to JOBS_WAITING_MAX */
-        JOBS_WAITING_OF_CALLER_MAX = 1024, /* jobs that do not unmount, of a connection of root */
+        JOBS_WAITING_OF_CONNECTION = 1024, /* jobs that do not unmount, of a connection of root */
         JOBS_WAITING_OF_USER_MAX = 768,    /* jobs that do not unmount, of a user */
         UNMOUNTS_WAITING_RESERVED = 2048,  /* jobs, for root: unmounts of users leave room for its mounts */
         UNMOUNTS_WAITING_OF_USER = 960,    /* jobs, for one that unmounts */

@@ -72,8 +72,8 @@ typedef struct MountOutcome {
         ino_t root_inode;      /* not sent to selvold */
         MarkProof proof;       /* about the mark; not sent to selvold */
         bool overrides_labels; /* by defcontext= or rootcontext=; not sent to selvold */
-        bool idmapped;         /* not sent to selvold */
-        bool exclusive;        /* nobody else has the superblock, says the kernel; not sent to selvold */
+        bool idmapped;
+        bool exclusive; /* nobody else has the superblock, says the kernel; not sent to selvold */
 } MountOutcome;
 
 void node_done(Node *n);

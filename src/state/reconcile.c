@@ -70,26 +70,6 @@ void holder_drop_intent(State *s, Volume *v, Holder *h) {
                 tell_waiting(s, NULL, gone);
 }
 
-void holder_lose(State *s, Volume *v, Holder *h, bool gone, const char *moved_to) {
-        _cleanup_free_ char *target = NULL, *text = NULL;
-
-        if (gone && h->release_on_umount) {
-                log_holder_at(LOG_INFO, v, h, MESSAGE_UNMOUNTED, "unmount",
-                              "Unmounted by umount(8), or another program, as its holder expects.");
-                holder_drop(s, v, h);
-                return;
-        }
-        if (moved_to) {
-                target = string_escape(moved_to, 200);
-                text = strdup_printf("Somebody else moved the mount to %s: the holder is released.",
-                                     strempty(target));
-        }
-        metrics_count(s->metrics, METRIC_HOLDERS_LOST);
-        log_holder(v, h, MESSAGE_HOLDER_LOST, "release",
-                   text ?: "Unmounted outside of selvol: the holder is released.");
-        holder_drop(s, v, h);
-}
-
 /* Files may have changed, and with a context got no label on disk. A commit makes that durable. */
 static void doubt_volume(State *s, Volume *v, const Holder *h, const MountFact *fact) {
         bool tainted = v->mark.tainted || !isempty(fact->context);
@@ -187,6 +167,26 @@ static bool is_mount_of_holder(const Holder *h, const MountFact *fact) {
                streq(fact->context, h->strategy == STRATEGY_CONTEXT_MOUNT ? strempty(h->context) : "");
 }
 
+void holder_lose(State *s, Volume *v, Holder *h, const MountFact *fact) {
+        _cleanup_free_ char *target = NULL, *text = NULL;
+
+        if (!fact && h->release_on_umount) {
+                log_holder_at(LOG_INFO, v, h, MESSAGE_UNMOUNTED, "unmount",
+                              "Unmounted by umount(8), or another program, as its holder expects.");
+                holder_drop(s, v, h);
+                return;
+        }
+        if (is_mount_of_holder(h, fact) && !streq(h->target, fact->target)) {
+                target = string_escape(fact->target, 200);
+                text = strdup_printf("Somebody else moved the mount to %s: the holder is released.",
+                                     strempty(target));
+        }
+        metrics_count(s->metrics, METRIC_HOLDERS_LOST);
+        log_holder(v, h, MESSAGE_HOLDER_LOST, "release",
+                   text ?: "Unmounted outside of selvol: the holder is released.");
+        holder_drop(s, v, h);
+}
+
 /* selvol mounts whole file systems; a mount that shows a part of one is another program's bind mount. */
 static bool is_whole(const MountFact *fact) {
         return streq(strempty(fact->root), "/") || streq(fact->fs_type, "btrfs");
@@ -245,8 +245,7 @@ static void carry_out(State *s, Volume *v, Holder *h, const MountFact *fact, Ver
                 holder_drop(s, v, h);
                 break;
         case LOST:
-                holder_lose(s, v, h, !fact,
-                            is_mount_of_holder(h, fact) && !streq(h->target, fact->target) ? fact->target : NULL);
+                holder_lose(s, v, h, fact);
                 break;
         }
 }

@@ -31,9 +31,10 @@ bool target_is_claimed(const State *s, const char *target);
 void holder_drop(State *s, Volume *v, Holder *h);
 /* Like holder_drop(), for a holder that never had the volume mounted: only others are told. */
 void holder_drop_intent(State *s, Volume *v, Holder *h);
-/* Like holder_drop(), for a mount that another program unmounted, or moved to another directory (moved_to;
- * NULL: not moved). That is a loss unless its mount is gone and the holder expects so (release_on_umount). */
-void holder_lose(State *s, Volume *v, Holder *h, bool gone, const char *moved_to);
+/* Like holder_drop(), for a mount that another program unmounted, moved, or took the note of; fact: the mount
+ * that has the holder's id now. It is a loss unless there is none and the holder expects so
+ * (release_on_umount). */
+void holder_lose(State *s, Volume *v, Holder *h, const MountFact *fact);
 
 /* A mount that the worker has made or adopted as a volume in this boot, but that has no holder: its record
  * was lost. The bus lists these mounts; callers can unmount or adopt them. */

@@ -153,35 +153,48 @@ static int read_answer(sd_bus *peer, size_t max, const Question *q) {
         int r;
 
         r = sd_bus_flush(peer);
-        if (r >= 0)
-                r = await_message(peer, max);
-        while (r >= 0 && !q->answer && !q->strayed) {
+        if (r < 0)
+                return r;
+        r = await_message(peer, max);
+        if (r < 0)
+                return r;
+        while (!q->answer && !q->strayed) {
                 r = sd_bus_process(peer, NULL);
                 if (r == 0)
                         r = sd_bus_wait(peer, UINT64_MAX);
-                if (r == -EINTR)
-                        r = 0;
+                if (r < 0 && r != -EINTR)
+                        return r;
         }
-        return r < 0 ? r : q->answer ? 0 : -EPROTO;
+        return q->answer ? 0 : -EPROTO;
 }
 
-int peer_ask(sd_bus *peer, sd_bus_message *call, size_t max, sd_bus_error *error, sd_bus_message **ret) {
+/* The caller releases q->answer, also after an error. */
+static int ask_question(sd_bus *peer, sd_bus_message *call, size_t max, Question *q) {
         _cleanup_(sd_bus_slot_unrefp) sd_bus_slot *pending = NULL, *filter = NULL;
-        Question q = { 0 };
         int r;
 
         /* The answer itself does not pass filters. */
-        r = sd_bus_add_filter(peer, &filter, on_stray, &q);
-        if (r >= 0)
-                r = sd_bus_call_async(peer, &pending, call, on_answer_of_peer, &q, UINT64_MAX);
-        if (r >= 0)
-                r = read_answer(peer, max, &q);
-        if (r >= 0 && sd_bus_message_is_method_error(q.answer, NULL))
-                r = sd_bus_error_copy(error, sd_bus_message_get_error(q.answer));
-        else if (r >= 0 && ret)
-                *ret = TAKE_PTR(q.answer);
-        sd_bus_message_unref(q.answer);
-        return r < 0 ? r : 0;
+        r = sd_bus_add_filter(peer, &filter, on_stray, q);
+        if (r < 0)
+                return r;
+        r = sd_bus_call_async(peer, &pending, call, on_answer_of_peer, q, UINT64_MAX);
+        return r < 0 ? r : read_answer(peer, max, q);
+}
+
+int peer_ask(sd_bus *peer, sd_bus_message *call, size_t max, sd_bus_error *error, sd_bus_message **ret) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *answer = NULL;
+        Question q = { 0 };
+        int r;
+
+        r = ask_question(peer, call, max, &q);
+        answer = q.answer;
+        if (r < 0)
+                return r;
+        if (sd_bus_message_is_method_error(answer, NULL))
+                return sd_bus_error_copy(error, sd_bus_message_get_error(answer));
+        if (ret)
+                *ret = TAKE_PTR(answer);
+        return 0;
 }
 
 void peer_hang_up(sd_bus *peer) {

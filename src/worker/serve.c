@@ -234,25 +234,32 @@ static int serve_call(Child *c) {
         int r;
 
         r = sd_bus_detach_event(c->bus);
-        if (r >= 0)
-                r = sd_bus_set_exit_on_disconnect(c->bus, false);
+        if (r < 0)
+                return r;
+        r = sd_bus_set_exit_on_disconnect(c->bus, false);
         if (r < 0)
                 return r;
         r = c->operation(c->call, c, &error);
         return r < 0 ? sd_bus_reply_method_errno(c->call, r, &error) : r;
 }
 
-int serve_connection(Child *c, int fd) {
+static int serve_calls(Child *c, int fd) {
         int r;
 
         r = peer_accept(c->bus, fd);
-        if (r >= 0)
-                r = sd_bus_attach_event(c->bus, c->event, SD_EVENT_PRIORITY_NORMAL);
-        if (r >= 0)
-                r = sd_event_loop(c->event);
-        if (r >= 0 && c->call)
-                r = serve_call(c);
+        if (r < 0)
+                return r;
+        r = sd_bus_attach_event(c->bus, c->event, SD_EVENT_PRIORITY_NORMAL);
+        if (r < 0)
+                return r;
+        r = sd_event_loop(c->event);
+        return r >= 0 && c->call ? serve_call(c) : r;
+}
 
+int serve_connection(Child *c, int fd) {
+        int r;
+
+        r = serve_calls(c, fd);
         sd_bus_message_unref(c->call);
         watch_free(c->watch);
         sd_bus_flush_close_unref(c->bus);

@@ -199,10 +199,10 @@ TEST_FIXTURE(test_caller, "/limits/caller") {
 
         for (guint i = 0; i < JOBS_MAX + 6; i++)
                 send_hanging_device(f, i);
-        WAIT_FOR(n_run(f, JOBS_OF_CALLER_MAX));
+        WAIT_FOR(n_run(f, JOBS_OF_CONNECTION_MAX));
         assert_mounts_at_once(&other, "v", "/dev/vdb");
         assert_unmounts_at_once(f, "v");
-        WAIT_FOR(n_run(f, JOBS_OF_CALLER_MAX));
+        WAIT_FOR(n_run(f, JOBS_OF_CONNECTION_MAX));
         close_caller(&other);
 }
 
@@ -212,9 +212,9 @@ TEST_FIXTURE(test_plans, "/limits/plans") {
         g_autoptr(GVariant) objects = NULL;
         g_autofree char *text = NULL;
 
-        for (guint i = 0; i < JOBS_OF_CALLER_MAX; i++)
+        for (guint i = 0; i < JOBS_OF_CONNECTION_MAX; i++)
                 send_hanging_device(f, i);
-        WAIT_FOR(n_run(f, JOBS_OF_CALLER_MAX));
+        WAIT_FOR(n_run(f, JOBS_OF_CONNECTION_MAX));
         expect_error(f,
                      call_start(f, "PlanVolume",
                                 g_variant_new_parsed("('v', '/dev/vdb', '" HEALTHY
@@ -245,7 +245,7 @@ TEST_FIXTURE(test_waiting, "/limits/waiting") {
         Fixture other = other_caller(f);
 
         assert_mounts_at_once(f, "v", "/dev/vdb");
-        for (guint i = 0; i < JOBS_WAITING_OF_CALLER_MAX; i++) {
+        for (guint i = 0; i < JOBS_WAITING_OF_CONNECTION; i++) {
                 g_autofree char *target = g_strdup_printf("/var/lib/kubelet/pods/%u/volumes/v", i);
 
                 send_mount(f, "hung", "/dev/hang-observe", target, HANG);
