@@ -136,9 +136,8 @@ TEST_ROWS(test_talks, "/dialog/talks", talk_rows, row) {
 
                 if (row->talk == TALK_AGAIN)
                         operation_answer(o);
+                /* An answer behind it could find that the child has ended: sd-bus would read nothing more. */
                 g_assert_cmpint(sd_bus_send(o->bus, m, NULL), >=, 0);
-                if (row->talk != TALK_AGAIN)
-                        operation_answer(o);
         }
         assert_fails(operation_finish(o), "WorkerFailed", row->text);
         g_assert_false(is_mounted(target));
