@@ -14,7 +14,6 @@
 #include "model/limits.h"
 #include "model/settings.h"
 #include "mount/mountinfo.h"
-#include "mount/statmount.h"
 
 #include "selvol-config.h"
 

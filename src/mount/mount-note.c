@@ -9,7 +9,7 @@
 #include "basic/log.h"
 #include "basic/string-util.h"
 #include "mount/mount-note.h"
-#include "mount/statmount.h"
+#include "mount/mountinfo.h"
 
 #define NEW_NOTE MOUNT_NOTES "/new"
 

@@ -11,7 +11,6 @@
 #include "model/limits.h"
 #include "mount/mount-state.h"
 #include "mount/mount-table.h"
-#include "mount/statmount.h"
 
 #define LABEL_XATTR "security.selinux"
 #define DEVICES     "/sys/dev/block" /* sysfs(5): has a link for each block device */

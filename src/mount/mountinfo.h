@@ -9,7 +9,9 @@
 
 /* The mount table, proc_pid_mountinfo(5), is read completely before it is parsed, because libmount returns a
  * partial table when it runs out of memory. Octal escapes are decoded; lines may have any length. A table
- * that is unreadable, malformed or cut off is an error: "not mounted" and "unknown" must never look alike. */
+ * that is unreadable, malformed or cut off is an error: "not mounted" and "unknown" must never look alike. A
+ * single mount is read instead of the whole table where one is enough: the mount of a descriptor, by
+ * statx(2), and its attributes, by statmount(2) of Linux 6.8, as a table of one line. */
 
 /* A line of the table. The strings point into MountTable.text. */
 typedef struct Mount {
@@ -39,6 +41,20 @@ int mount_table_read_mount(const char *path, uint64_t id, MountTable **ret) _war
 int mount_table_read_own(int fd, bool with_source, MountTable **ret) _warn_unused_;
 MountTable *mount_table_free(MountTable *table);
 DEFINE_CLEANUP_FUNC(MountTable *, mount_table_free);
+
+/* Finds the mount of fd, by statx(2). STATX_MNT_ID: Linux 5.8. Causes no network request. Returns 0 or a
+ * negative errno. */
+int mount_identify(int fd, uint64_t *ret_mount_id, bool *ret_is_mount) _warn_unused_;
+/* Finds the unique id, too, which the kernel does not reuse until the next boot (STATX_MNT_ID_UNIQUE: Linux
+ * 6.8); 0 if the kernel has none. Returns 0 or a negative errno. */
+int mount_identify_unique(int fd, uint64_t *ret_mount_id, uint64_t *ret_unique_id) _warn_unused_;
+
+/* Whether the mount with the unique id is in the caller's namespace and has this id in mountinfo. Returns 1,
+ * 0, -EOPNOTSUPP if this kernel can't tell, or another negative errno. */
+int statmount_is_there(uint64_t unique_id, uint64_t id) _warn_unused_;
+
+/* For the tests: behave as on a kernel without statmount(2). */
+void statmount_disable(void);
 
 /* Returns the mount with the id; NULL: none. */
 const Mount *mountinfo_find(const MountTable *table, uint64_t id);

@@ -10,8 +10,8 @@
 #include <libmount.h>
 
 #include "mount/loop-device.h"
+#include "mount/mountinfo.h"
 #include "mount/stage-namespace.h"
-#include "mount/statmount.h"
 
 DEFINE_CLEANUP_FUNC(struct libmnt_context *, mnt_free_context);
 

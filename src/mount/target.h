@@ -6,7 +6,7 @@
 #include <sys/types.h>
 
 #include "model/settings.h"
-#include "mount/statmount.h"
+#include "mount/mountinfo.h"
 
 /* A path beneath an allowed root, opened with openat2(2) from the root with RESOLVE_BENEATH,
  * RESOLVE_NO_SYMLINKS and RESOLVE_NO_MAGICLINKS, so a later change of the path has no effect (class of

@@ -3,7 +3,6 @@
 
 #include "basic/string-util.h"
 #include "mount/mount-table.h"
-#include "mount/statmount.h"
 #include "worker/configuration.h"
 
 /* Returns 1 if mounts beneath the roots reach the host; 0 if the mount with the roots is a slave: an option

@@ -11,7 +11,6 @@
 #include "wire/protocol.h"
 #include "mount/mount-note.h"
 #include "mount/mount-table.h"
-#include "mount/statmount.h"
 #include "operation.h"
 
 /* The worker tells selvold of changes of the mount table. */
