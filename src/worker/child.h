@@ -4,10 +4,10 @@
 #include <systemd/sd-bus.h>
 #include <systemd/sd-event.h>
 
+#include "model/settings.h"
 #include "mount/stage-source.h"
 #include "wire/messages.h"
 #include "wire/protocol.h"
-#include "worker/configuration.h"
 
 /* --- the table that the server and its children share --- */
 
@@ -37,6 +37,23 @@ int hand_over(int socket, int fd) _warn_unused_;
 /* Waits for a descriptor. Returns the descriptor; -ENOTCONN if the parent does not need the child any more;
  * or another negative errno. */
 int hand_over_receive(int socket) _warn_unused_;
+
+/* --- the configuration --- */
+
+/* The server and each child have a copy of the configuration of their own. The worker and selvold never
+ * work with different configurations: each call has the digest of selvold's, and a child with another one
+ * reads the files again. If the files don't have selvold's configuration, the child refuses the call. selvold
+ * never reads the files for the worker's sake, so a child that an attacker controls can't choose the time. */
+typedef struct Configuration {
+        const char *usr_dir, *etc_dir; /* NULL: the default ones */
+        Settings settings;
+        bool propagating; /* mounts beneath the roots reach the host */
+} Configuration;
+
+/* Reads the files, and keeps the earlier configuration after an error. Returns 0, a negative errno, or
+ * INVALID_OPTION. */
+int configuration_read(Configuration *c, Failure *f) _warn_unused_;
+void configuration_done(Configuration *c);
 
 /* --- a child --- */
 

@@ -8,7 +8,6 @@
 #include "model/limits.h"
 #include "mount/stage-source.h"
 #include "worker/child.h"
-#include "worker/configuration.h"
 
 /* The server accepts connections, gives each to its own child (one is forked in advance), and ends the child
  * when the peer hangs up. The server accesses no volume, so no volume can block it. */
