@@ -105,6 +105,17 @@ char *sender_describe(Api *api, sd_bus_message *call) {
         return sender_get_uid(api, call, &uid) < 0 ? strdup(name) : strdup_printf("uid %u, %s", (unsigned) uid, name);
 }
 
+int sender_is_root(Api *api, sd_bus_message *call, bool *ret) {
+        uid_t uid;
+        int r;
+
+        r = sender_get_uid(api, call, &uid);
+        if (r < 0)
+                return r;
+        *ret = uid == api->trusted_uid;
+        return 0;
+}
+
 int sender_identify(Api *api, sd_bus_message *call, Caller *ret) {
         int r;
 

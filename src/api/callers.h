@@ -16,6 +16,8 @@
 /* The sender's effective uid when it connected to the bus. Returns 0 or a negative errno; -ENXIO if the
  * sender has left the bus. */
 int sender_get_uid(Api *api, sd_bus_message *call, uid_t *ret) _warn_unused_;
+/* Whether the sender is root, who passes without polkit. Returns like sender_get_uid(). */
+int sender_is_root(Api *api, sd_bus_message *call, bool *ret) _warn_unused_;
 /* Fills in the sender. Root is trusted and passes without polkit. Returns like sender_get_uid(), or -ENOMEM.
  * caller_done() releases the contents of *ret, also after an error. */
 int sender_identify(Api *api, sd_bus_message *call, Caller *ret) _warn_unused_;

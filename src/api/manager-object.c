@@ -46,7 +46,9 @@ static int start_job(Api *api, sd_bus_message *m, Operation operation, Request *
                      sd_bus_error *error) {
         int r;
 
-        r = authorize(api, m, q, error);
+        r = sender_is_root(api, m, &q->by_root);
+        if (r >= 0)
+                r = authorize(api, m, q, error);
         if (r < 0)
                 return r;
         if (r == 0)
@@ -60,7 +62,9 @@ static int start_request(Api *api, sd_bus_message *m, Operation operation, Reque
         _cleanup_failure_ Failure f = { 0 };
         int r;
 
-        r = read_volume_and_target(m, method, &q, &f);
+        r = sender_is_root(api, m, &q.by_root);
+        if (r >= 0)
+                r = read_volume_and_target(m, method, &q, &f);
         if (r == 0)
                 r = request_validate(&q, &api->state->settings, &f);
         if (r != 0)

@@ -7,7 +7,7 @@
 #include "ctl/format.h"
 #include "ctl/namespaces.h"
 #include "model/request.h"
-#include "mount/loop-device.h"
+#include "mount/image.h"
 
 /* The devices of a source: of an image its loop devices. None if it has none, if it can't be looked at, or if
  * udev encodes the label that names it. */

@@ -180,6 +180,7 @@ static inline CallOrigin job_origin(const Job *job) {
                 .source = job->source,
                 .job = job->id,
                 .settings = job->jobs->state->settings.digest,
+                .by_root = job->request.by_root,
         };
 }
 

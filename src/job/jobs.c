@@ -181,7 +181,8 @@ static bool is_same(const Job *job, Operation operation, const Request *q, Verif
         case OPERATION_OWNERSHIP:
                 /* A forced walk also serves callers that did not force; not the other way round. */
                 return streq_ptr(own->context, q->context) && own->fs_group == q->fs_group &&
-                       own->read_only == q->read_only && (own->walk.force || !q->walk.force);
+                       own->read_only == q->read_only && own->by_root == q->by_root &&
+                       (own->walk.force || !q->walk.force);
         case OPERATION_PLAN:
                 return false;
         default:

@@ -181,6 +181,34 @@ static int source_validate(const Request *q, const Settings *settings, Failure *
         return 0;
 }
 
+static bool has_size(char *const *options) {
+        STRV_FOREACH (option, options)
+                if (startswith(*option, "size=") || startswith(*option, "nr_blocks="))
+                        return true;
+        return false;
+}
+
+/* Checks the source of a user other than root, as far as that is possible before polkit is asked. The worker
+ * checks the rest: SourceDevices= may have another name of the device, and a loop device is judged by its
+ * image. */
+static int source_check_user(const Request *q, const Settings *settings, Failure *f) {
+        const FileSystem *fs = q->fs_type ? settings_file_system(settings, q->fs_type) : NULL;
+        const char *source = q->source, *directory = "";
+
+        if (!source || q->by_root)
+                return 0;
+        if (fs && fs->source == SOURCE_NONE && !has_size(q->mount_options))
+                return refuse(
+                        f, FAILURE_INVALID_OPTION, fs->name,
+                        "A %s without a size can take half of the memory, so only root may mount one. Pass a mount option such as size=64m.");
+        if ((fs && fs->source != SOURCE_BLOCK) || strv_length(settings->source_devices) > 0 ||
+            startswith(source, "/dev/loop") || (!source_tag(source, &directory) && !startswith(source, "/dev/")))
+                return 0;
+        return refuse(
+                f, FAILURE_PATH_NOT_ALLOWED, source,
+                "Source '%s' is a device, and no device is set for users other than root. To allow it, list it by a name in /dev/disk/by-id as SourceDevices= under [Worker] " SETTINGS_REMEDY);
+}
+
 /* Replaces *s by its canonical form; NULL stays NULL. */
 static int canonicalize_text(char **s, int (*to_canonical)(const char *, char **, Failure *), Failure *f) {
         char *canonical;
@@ -313,6 +341,8 @@ int request_validate(Request *q, const Settings *settings, Failure *f) {
         if (r != 0)
                 return r;
         r = source_validate(q, settings, f);
+        if (r == 0)
+                r = source_check_user(q, settings, f);
         if (r != 0)
                 return r;
         r = walk_options_validate(&q->walk, f);
@@ -348,5 +378,5 @@ bool request_equal(const Request *a, const Request *b) {
         return strv_equal(a->mount_options, b->mount_options) && a->access_mode == b->access_mode &&
                a->policy == b->policy && a->selinux_mount_supported == b->selinux_mount_supported &&
                a->read_only == b->read_only && a->fs_group == b->fs_group && a->relabel_by == b->relabel_by &&
-               a->walk.force == b->walk.force && a->ephemeral == b->ephemeral;
+               a->walk.force == b->walk.force && a->ephemeral == b->ephemeral && a->by_root == b->by_root;
 }

@@ -61,6 +61,7 @@ typedef struct Request {
         bool user_namespace;        /* the runtime will idmap the mount */
         bool ephemeral;             /* the record goes with the last holder, see job/forget.h */
         bool release_on_umount;     /* another program, such as umount(8), is to unmount the mount */
+        bool by_root;               /* the caller is root, whom SourceDevices= does not bind */
         RelabelBy relabel_by;
         WalkOptions walk;
         uint64_t timeout_usec; /* includes the time in the queue; 0: JobTimeoutSec= */

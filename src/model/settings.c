@@ -130,6 +130,33 @@ static int read_root_list(const char *value, void *target) {
         return 0;
 }
 
+/* Names that follow from what is written on a device would let the writer choose. */
+static bool device_name_is_valid(const char *name) {
+        static const char *const by_contents[] = { "/dev/disk/by-label/", "/dev/disk/by-uuid/" };
+        const char *wildcard = name + strcspn(name, "*?[");
+
+        if (!path_is_normalized(name) || !startswith(name, "/dev/"))
+                return false;
+        for (size_t i = 0; i < ELEMENTSOF(by_contents); i++)
+                if (startswith(name, by_contents[i]))
+                        return false;
+        /* A pattern for a directory, such as /dev/disk/by-*, matches those two. */
+        return *wildcard == '\0' || !strchr(wildcard, '/');
+}
+
+static int read_device_list(const char *value, void *target) {
+        char ***devices = target;
+        int r;
+
+        r = read_word_list(value, target);
+        if (r < 0)
+                return r;
+        STRV_FOREACH (device, *devices)
+                if (!device_name_is_valid(*device))
+                        return -EINVAL;
+        return 0;
+}
+
 static int read_type_names(const char *value, void *target) {
         char ***types = target;
         int r;
@@ -193,6 +220,8 @@ static const char *describe_form(Reader reader) {
                 { read_seconds, "use a number of seconds, 1 to 3600" },
                 { read_group_options, "use mount options, with gid= among them" },
                 { read_root_list, "use absolute paths other than / without '.', '..' and extra slashes" },
+                { read_device_list,
+                  "use paths beneath /dev, not in by-label or by-uuid, with patterns in the last name only" },
                 { read_type_names, "use SELinux types" },
                 { read_file_path, "use an absolute path without '.', '..' and extra slashes" },
         };
@@ -319,6 +348,8 @@ static int read_any_section(const Config *config, const char *section, Settings 
         const Key worker[] = {
                 { "TargetRoots", read_root_list, &s->target_roots },
                 { "SourceRoots", read_root_list, &s->source_roots },
+                { "SourceDevices", read_device_list, &s->source_devices },
+                { "SourcesOnHostDisk", read_device_list, &s->sources_on_host_disk },
                 { "ForeignRoots", read_root_list, &s->foreign_roots },
                 { "ImagesOfOthers", read_bool, &s->images_of_others },
                 { "LabelTypes", read_type_names, &s->label_types },
@@ -419,6 +450,8 @@ void settings_done(Settings *s) {
         strv_free(s->target_roots);
         strv_free(s->source_roots);
         strv_free(s->foreign_roots);
+        strv_free(s->source_devices);
+        strv_free(s->sources_on_host_disk);
         strv_free(s->label_types);
         strv_free(s->common_options);
         for (size_t i = 0; i < s->n_file_systems; i++) {

@@ -94,12 +94,14 @@ typedef struct Settings {
         uint64_t job_timeout_usec;                          /* JobTimeoutSec= */
         char *metrics_textfile;                             /* MetricsTextfile=, NULL: none */
         /* [Worker] */
-        char **target_roots;   /* TargetRoots= */
-        char **source_roots;   /* SourceRoots= */
-        char **foreign_roots;  /* ForeignRoots=: where another program may mount the same volumes */
-        bool images_of_others; /* ImagesOfOthers=: allow images that users other than root can change */
-        char **label_types;    /* LabelTypes= */
-        IOClass io_class;      /* IOSchedulingClass= */
+        char **target_roots;         /* TargetRoots= */
+        char **source_roots;         /* SourceRoots= */
+        char **foreign_roots;        /* ForeignRoots=: where another program may mount the same volumes */
+        bool images_of_others;       /* ImagesOfOthers=: allow images that users other than root can change */
+        char **source_devices;       /* SourceDevices=: names and patterns of devices for others than root */
+        char **sources_on_host_disk; /* SourcesOnHostDisk=: the same, of partitions (mount/host-use.h) */
+        char **label_types;          /* LabelTypes= */
+        IOClass io_class;            /* IOSchedulingClass= */
         /* [FileSystem NAME], [VolumeType NAME], [Driver NAME] */
         char **common_options;
         FileSystem *file_systems;

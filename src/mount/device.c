@@ -8,13 +8,38 @@
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
+#include <blkid/blkid.h>
+
+#include "model/request.h"
 #include "mount/device.h"
 #include "mount/mountinfo.h"
 #include "mount/on-disk.h"
 
-enum { BTRFS_DEVICES_MAX = 256 };
+/* Holders lie on each other a few layers deep at most. */
+enum { DEVICES_MAX = 256, LAYERS_MAX = 8 };
 
 DEFINE_CLEANUP_FUNC(DIR *, closedir);
+
+int device_name_to_path(const char *source, char **ret) {
+        const char *directory, *tag = source_tag(source, &directory);
+        _cleanup_free_ char *encoded = NULL, *path = NULL;
+        size_t size;
+
+        path = tag ? NULL : strdup(source);
+        if (tag) {
+                size = 4 * strlen(tag) + 1;
+                encoded = malloc(size);
+                if (!encoded)
+                        return -ENOMEM;
+                if (blkid_encode_string(tag, encoded, size) < 0)
+                        return -EINVAL;
+                path = strdup_printf("%s/%s", directory, encoded);
+        }
+        if (!path)
+                return -ENOMEM;
+        *ret = TAKE_PTR(path);
+        return 0;
+}
 
 int btrfs_read_uuid(int fd, char **ret) {
         struct btrfs_ioctl_fs_info_args info = { 0 };
@@ -61,8 +86,15 @@ static int read_device(int dir, const char *name, dev_t *ret) {
         return device_parse(text, ret);
 }
 
-/* Reads all devices that a directory of sysfs links to. */
-static int read_devices(int parent, const char *path, dev_t **ret, size_t *ret_n) {
+/* Whether an entry of a directory of sysfs is one of a partition table. */
+static bool is_partition(int dir, const char *name) {
+        _cleanup_free_ char *attribute = strdup_printf("%s/partition", name);
+
+        return attribute && faccessat(dir, attribute, F_OK, 0) >= 0;
+}
+
+/* Reads all devices of a directory of sysfs that has them or links to them. */
+static int read_devices(int parent, const char *path, bool partitions, dev_t **ret, size_t *ret_n) {
         _cleanup_(closedirp) DIR *dir = NULL;
         _cleanup_free_ dev_t *devices = NULL;
         _cleanup_close_ int fd = openat(parent, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -76,11 +108,11 @@ static int read_devices(int parent, const char *path, dev_t **ret, size_t *ret_n
                 return -ENOMEM;
         TAKE_FD(fd);
 
-        while ((entry = readdir(dir)) && n < BTRFS_DEVICES_MAX) {
+        while ((entry = readdir(dir)) && n < DEVICES_MAX) {
                 dev_t device = 0, *grown;
                 int r;
 
-                if (entry->d_name[0] == '.')
+                if (entry->d_name[0] == '.' || (partitions && !is_partition(dirfd(dir), entry->d_name)))
                         continue;
                 r = read_device(dirfd(dir), entry->d_name, &device);
                 if (r == -ENOENT)
@@ -102,7 +134,97 @@ static int read_devices(int parent, const char *path, dev_t **ret, size_t *ret_n
 int host_find_btrfs_devices(const char *uuid, dev_t **ret, size_t *ret_n) {
         _cleanup_free_ char *path = strdup_printf("/sys/fs/btrfs/%s/devices", uuid);
 
-        return path ? read_devices(AT_FDCWD, path, ret, ret_n) : -ENOMEM;
+        return path ? read_devices(AT_FDCWD, path, false, ret, ret_n) : -ENOMEM;
+}
+
+static char *sysfs_path(dev_t device, const char *name) {
+        return strdup_printf("/sys/dev/block/%u:%u/%s", major(device), minor(device), name);
+}
+
+int device_find_holders(dev_t device, dev_t **ret, size_t *ret_n) {
+        _cleanup_free_ char *path = sysfs_path(device, "holders");
+        int r;
+
+        if (!path)
+                return -ENOMEM;
+        *ret_n = 0;
+        r = read_devices(AT_FDCWD, path, false, ret, ret_n);
+        return r == -ENOENT ? 0 : r;
+}
+
+static int add_devices(const dev_t *more, size_t n_more, dev_t **devices, size_t *n) {
+        dev_t *grown = reallocarray(*devices, *n + n_more + 1, sizeof(dev_t));
+
+        if (!grown)
+                return -ENOMEM;
+        *devices = grown;
+        for (size_t i = 0; i < n_more; i++)
+                if (!device_is_among(more[i], grown, *n))
+                        grown[(*n)++] = more[i];
+        return 0;
+}
+
+/* Adds all that lies on the devices: volume groups, RAIDs, encrypted devices, btrfs of several devices. */
+static int add_holders(dev_t **devices, size_t *n) {
+        size_t layer = 0;
+
+        for (unsigned depth = 0; depth < LAYERS_MAX && layer < *n; depth++) {
+                const size_t end = *n;
+
+                for (; layer < end; layer++) {
+                        _cleanup_free_ dev_t *holders = NULL, *siblings = NULL;
+                        size_t n_holders = 0, n_siblings = 0;
+                        int r;
+
+                        r = device_find_holders((*devices)[layer], &holders, &n_holders);
+                        if (r >= 0)
+                                r = add_devices(holders, n_holders, devices, n);
+                        if (r >= 0)
+                                r = host_find_siblings((*devices)[layer], &siblings, &n_siblings);
+                        if (r >= 0)
+                                r = add_devices(siblings, n_siblings, devices, n);
+                        if (r < 0)
+                                return r;
+                }
+        }
+        return 0;
+}
+
+int device_find_disk(dev_t device, dev_t *ret) {
+        _cleanup_free_ char *own = sysfs_path(device, "partition"), *disk = sysfs_path(device, "..");
+
+        if (!own || !disk)
+                return -ENOMEM;
+        if (access(own, F_OK) >= 0)
+                return read_device(AT_FDCWD, disk, ret);
+        if (errno != ENOENT)
+                return -errno;
+        *ret = device;
+        return 0;
+}
+
+int device_find_entries(dev_t device, dev_t *ret_disk, dev_t **ret, size_t *ret_n) {
+        _cleanup_free_ char *disk = sysfs_path(device, "..");
+        _cleanup_free_ dev_t *entries = NULL, *others = NULL;
+        size_t n = 0, n_others = 0;
+        int r;
+
+        if (!disk)
+                return -ENOMEM;
+        r = device_find_disk(device, ret_disk);
+        if (r < 0 || *ret_disk == device)
+                return r;
+        r = read_devices(AT_FDCWD, disk, true, &entries, &n);
+        for (size_t i = 0; r >= 0 && i < n; i++)
+                if (entries[i] != device)
+                        r = add_devices(&entries[i], 1, &others, &n_others);
+        if (r >= 0)
+                r = add_holders(&others, &n_others);
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(others);
+        *ret_n = n_others;
+        return 1;
 }
 
 /* Finds the mounted btrfs that a device is part of: the UUID, as in /sys/fs/btrfs, and all its devices.
@@ -124,7 +246,7 @@ static int device_find_btrfs(dev_t device, char **ret_uuid, dev_t **ret, size_t 
                         return -ENOMEM;
                 if (entry->d_name[0] == '.')
                         continue;
-                r = read_devices(dirfd(dir), path, &devices, &n);
+                r = read_devices(dirfd(dir), path, false, &devices, &n);
                 if (r == -ENOENT || r == -ENOTDIR)
                         continue;
                 if (r < 0)

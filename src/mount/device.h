@@ -31,3 +31,19 @@ int host_find_btrfs_devices(const char *uuid, dev_t **ret, size_t *ret_n) _warn_
  * (/sys/fs/btrfs/UUID/devices): the mount table may name any of them. The caller frees *ret. Returns 0 or a
  * negative errno. */
 int host_find_siblings(dev_t device, dev_t **ret, size_t *ret_n) _warn_unused_;
+
+/* Finds the devices that lie on a device, such as logical volumes, by sysfs. The caller frees *ret. Returns 0
+ * or a negative errno. */
+int device_find_holders(dev_t device, dev_t **ret, size_t *ret_n) _warn_unused_;
+
+/* Finds the disk of an entry of a partition table; of any other device the device. Returns 0 or a negative
+ * errno. */
+int device_find_disk(dev_t device, dev_t *ret) _warn_unused_;
+
+/* Finds the disk of an entry of a partition table, and the other entries of the table with all that lies on
+ * them. The caller frees *ret. Returns 1, 0 if the device is no such entry, or a negative errno. */
+int device_find_entries(dev_t device, dev_t *ret_disk, dev_t **ret, size_t *ret_n) _warn_unused_;
+
+/* Makes the path of udev's link for a source such as "LABEL=data"; other sources are a path already. Returns
+ * 0 or a negative errno. */
+int device_name_to_path(const char *source, char **ret) _warn_unused_;

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "mount/source.h"
+#include <stdbool.h>
+#include <sys/types.h>
 
-/* Loop devices over image files, loop(4). libmount would attach by path, and read-only for a read-only mount,
- * so a later holder could not write. Here the open file is attached, and only the mount is read-only. */
+#include "basic/cleanup.h"
 
-/* image_open_loop() leaves a symbolic link there for each device that it attaches, with the attachment and
- * the file. The directory is in /run, and only root may write it. */
-#define LOOP_LINKS "/run/selvol/loops"
+/* Loop devices, loop(4). */
 
-/* Finds all loop devices over the whole file: those that have its last name, those that image_open_loop() has
- * attached to it by any name, and those that others have attached to it on its file system. No other device
- * is asked, as its file's server may not answer. The devices may be attached to other files by now: check
- * with loop_open(). The caller frees *ret. Returns 0 or a negative errno. */
-int loop_find(dev_t file_device, ino_t file_inode, const char *file_path, dev_t **ret, size_t *ret_n) _warn_unused_;
+/* Parses a name in /sys/block, such as "loop0". Returns whether it is of a loop device. */
+bool loop_parse_name(const char *name, dev_t *ret);
+
+/* Reads an attribute of a loop device from sysfs, which asks no file system. Returns 1; 0 if the device is
+ * not attached; or a negative errno: -ENAMETOOLONG if a path is too long for sysfs. */
+int loop_read_attribute(dev_t device, const char *name, char **ret) _warn_unused_;
 
 /* Attaches a free loop device to the file. The kernel detaches the device after its last user (autoclear);
  * *ret_fd keeps the device attached until the mount; *ret_path is /dev/loopN. LOOP_CONFIGURE: Linux 5.8.
@@ -31,8 +30,20 @@ int loop_open(dev_t device, dev_t file_device, ino_t file_inode, int *ret_fd, ch
  * loop device; or a negative errno. */
 int loop_find_image(dev_t device, dev_t *ret_file_device, ino_t *ret_file_inode) _warn_unused_;
 
-/* Opens the loop device over an image; attaches one if there is none. The kernel detaches the device after
- * the image's last mount. Two devices over one image would mean two superblocks that write to the image.
- * locks: as in Staging. *ret_path is the caller's. Returns 0, a negative errno, or MOUNT_FAILED. */
-int image_open_loop(const Source *s, const char *locks, bool read_only, int *ret_fd, char **ret_path,
-                    Failure *f) _warn_unused_;
+/* The image or device that a loop device shows. */
+typedef struct LoopBacking {
+        char *path;        /* as the kernel shows it; the file may have another name, or none, by now */
+        dev_t device;      /* of a block device; 0: an image */
+        dev_t file_device; /* st_dev and st_ino of an image */
+        ino_t file_inode;
+} LoopBacking;
+
+void loop_backing_done(LoopBacking *b);
+
+/* Reads the backing of a loop device, or of the loop device that a partition is on; asks its file. Returns 1;
+ * 0 if the device is no attached loop device; or a negative errno. */
+int loop_read_backing(dev_t device, LoopBacking *ret) _warn_unused_;
+
+/* Finds a loop device over a device that is none itself, by the names that sysfs shows: no device and no file
+ * is asked. Returns 1, 0, or a negative errno. */
+int loop_find_over(dev_t device, dev_t *ret) _warn_unused_;

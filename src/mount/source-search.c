@@ -39,7 +39,7 @@ static int open_wanted(const SourceSearch *search, const char *name, Source *ret
         int r;
 
         /* The type that was asked for may be another word for the one that is found. */
-        r = source_open(name, local ? "" : search->fs_type, true, search->settings, &s, f);
+        r = source_open(name, local ? "" : search->fs_type, true, search->settings, search->user, &s, f);
         if (r < 0)
                 return r;
         found = r == 0 ? source_identify(&s, -EBADF) : (Identity){ 0 };
@@ -111,8 +111,8 @@ int source_search(const SourceSearch *search, Source *ret, Failure *f) {
         int r;
 
         if (!identity_is_known(search->identity))
-                return source_open(search->source, search->fs_type, isempty(search->fs_type), search->settings, ret,
-                                   f);
+                return source_open(search->source, search->fs_type, isempty(search->fs_type), search->settings,
+                                   search->user, ret, f);
         r = collect_names(search, names);
         if (r >= 0)
                 r = search_names(search, names, &found, f);

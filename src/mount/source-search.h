@@ -13,6 +13,7 @@ typedef struct SourceSearch {
         const char *link;         /* the own link of the device (device-link.h); NULL or "": none */
         const Identity *identity; /* the wanted one; unknown: whatever the source has */
         const Settings *settings;
+        SourceUser user;
 } SourceSearch;
 
 /* Opens the file system by the recorded source, by the own link of its device, or by udev's link for its

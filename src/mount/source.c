@@ -12,7 +12,10 @@
 #include "model/request.h"
 #include "mount/denial.h"
 #include "mount/device.h"
+#include "mount/host-use.h"
+#include "mount/loop-device.h"
 #include "mount/on-disk.h"
+#include "mount/source-type.h"
 #include "mount/source.h"
 
 /* A path of a source is opened with O_PATH, and all checks use the descriptor.
@@ -25,6 +28,9 @@
  * else may be able to change the image or a directory above, and the image must not be beneath TargetRoots=,
  * where root may be root of a container, also in volumes on the host's own file system such as an emptyDir.
  * ImagesOfOthers= lifts these three rules. */
+
+/* A loop device may show another one. */
+enum { LOOPS_MAX = 8 };
 
 void source_done(Source *s) {
         free(s->path);
@@ -190,8 +196,71 @@ static int open_in_roots(const char *source, const Settings *settings, int *ret_
         return 0;
 }
 
+/* Judges a loop device by its image, to which others than root must not be able to write while it is mounted.
+ * A user may mount those images that are sources by themselves. */
+static int check_loop_image(const LoopBacking *b, const char *source, const Settings *settings, SourceUser user,
+                            Failure *f) {
+        _cleanup_free_ char *escaped = string_escape(source, 200), *image = string_escape(b->path, 200),
+                            *changed = NULL;
+        _cleanup_close_ int fd = -EBADF;
+        struct stat st = { 0 };
+        int r = 0;
+
+        if (!escaped || !image)
+                return -ENOMEM;
+        if (user == SOURCE_FOR_ROOT && settings->images_of_others)
+                return 0;
+        if (user == SOURCE_FOR_ROOT)
+                fd = open(b->path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        else if (!path_is_normalized(b->path) || !roots_contain(settings->source_roots, b->path))
+                return failure_set(
+                        f, FAILURE_PATH_NOT_ALLOWED,
+                        "Source '%s' shows '%s', which is not beneath a directory of SourceRoots= (selvolctl config): others than root may mount images from there only.",
+                        escaped, image);
+        else
+                r = open_in_roots(b->path, settings, &fd, &st, f);
+        if (r != 0)
+                return r;
+        if (fd < 0 || fstat(fd, &st) < 0 || st.st_dev != b->file_device || st.st_ino != b->file_inode)
+                return failure_set(
+                        f, FAILURE_PATH_NOT_ALLOWED,
+                        "Source '%s' shows an image that is not found as '%s', so it is not known who can change it: attach an image that is there (losetup -f --show).",
+                        escaped, image);
+        if (user == SOURCE_FOR_ROOT && (st.st_uid != 0 || (st.st_mode & (S_IWGRP | S_IWOTH))))
+                return failure_set(
+                        f, FAILURE_PATH_NOT_ALLOWED,
+                        "Source '%s' shows '%s', which others than root can change: run chown root and chmod go-w on the image. To allow it nevertheless, set ImagesOfOthers=yes under [Worker] " SETTINGS_REMEDY,
+                        escaped, image);
+        return 0;
+}
+
+/* Checks a device, and what a loop device or a partition of one shows: an image, or a device that is the
+ * source then. */
+static int check_device(dev_t device, const char *source, const Settings *settings, SourceUser user, Failure *f) {
+        for (unsigned depth = 0; depth < LOOPS_MAX; depth++) {
+                _cleanup_(loop_backing_done) LoopBacking backing = { 0 };
+                int r;
+
+                r = loop_read_backing(device, &backing);
+                if (r < 0)
+                        return r;
+                if (r == 0 && user == SOURCE_FOR_USER) {
+                        r = host_check_listed(settings, device, source, f);
+                        if (r != 0)
+                                return r;
+                }
+                r = host_check_device(settings, device, source, f);
+                if (r != 0 || !backing.path)
+                        return r;
+                if (backing.device == 0)
+                        return check_loop_image(&backing, source, settings, user, f);
+                device = backing.device;
+        }
+        return -ELOOP;
+}
+
 static int open_device(Source *s, int pinned, dev_t device, const char *source, const Settings *settings,
-                       Failure *f) {
+                       SourceUser user, Failure *f) {
         int read_only = 0, r;
 
         s->device = device;
@@ -201,6 +270,11 @@ static int open_device(Source *s, int pinned, dev_t device, const char *source, 
         if (r > 0)
                 return failure_set_about(f, FAILURE_PATH_NOT_ALLOWED, source,
                                          "Source '%s' holds the host's own system and can't be used as a volume.");
+        if (user != SOURCE_FOR_SELVOL) {
+                r = check_device(device, source, settings, user, f);
+                if (r != 0)
+                        return r;
+        }
 
         s->fd = open_again(pinned, O_RDONLY);
         if (s->fd < 0)
@@ -231,25 +305,16 @@ static int open_image(Source *s, int pinned, const struct stat *st) {
         return s->fd < 0 ? s->fd : 0;
 }
 
-/* Makes the path of udev's link for a source such as "LABEL=data"; other sources are a path already. */
 static int find_path(const char *source, char **ret, Failure *f) {
-        const char *directory, *tag = source_tag(source, &directory);
-        _cleanup_free_ char *encoded = NULL, *path = NULL;
-        size_t size;
+        const char *directory;
+        _cleanup_free_ char *path = NULL;
+        int r;
 
-        path = tag ? NULL : strdup(source);
-        if (tag) {
-                size = 4 * strlen(tag) + 1;
-                encoded = malloc(size);
-                if (!encoded)
-                        return -ENOMEM;
-                if (blkid_encode_string(tag, encoded, size) < 0)
-                        return -EINVAL;
-                path = strdup_printf("%s/%s", directory, encoded);
-        }
-        if (!path)
-                return -ENOMEM;
-        if (tag && (!path_is_normalized(path) || faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) < 0))
+        r = device_name_to_path(source, &path);
+        if (r < 0)
+                return r;
+        if (source_tag(source, &directory) &&
+            (!path_is_normalized(path) || faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) < 0))
                 return failure_set_about(
                         f, FAILURE_INVALID_VOLUME, source,
                         "No device has %s. 'lsblk -o NAME,LABEL,UUID,PARTLABEL,PARTUUID' lists those of this node.");
@@ -257,7 +322,7 @@ static int find_path(const char *source, char **ret, Failure *f) {
         return 0;
 }
 
-static int open_local(const char *name, const Settings *settings, Source *s, Failure *f) {
+static int open_local(const char *name, const Settings *settings, SourceUser user, Source *s, Failure *f) {
         _cleanup_close_ int pinned = -EBADF;
         _cleanup_free_ char *link = NULL, *source = NULL;
         const char *in_dev;
@@ -295,172 +360,10 @@ static int open_local(const char *name, const Settings *settings, Source *s, Fai
         s->path = strndup(path, (size_t) n);
         if (!s->path)
                 return -ENOMEM;
-        r = in_dev ? open_device(s, pinned, st.st_rdev, source, settings, f) : open_image(s, pinned, &st);
+        r = in_dev ? open_device(s, pinned, st.st_rdev, source, settings, user, f) : open_image(s, pinned, &st);
         if (r == -EACCES)
                 return source_denial(s->path, pinned, f);
         return r < 0 ? path_failure(source, pinned, r, f) : r;
-}
-
-/* --- the type of the file system, found by libblkid --- */
-
-/* libmount's own search does not tell an unreadable device from an empty one, and a caller would format an
- * empty one. */
-
-/* Nearly all file systems and RAIDs have their signatures in these bytes. */
-enum { PROBED_HEAD = 264 * 1024, PROBED_TAIL = 512 * 1024 };
-
-/* Results of blkid_do_safeprobe(), named only since libblkid 2.39; other errors are a negative errno, or
- * -1. */
-enum { PROBE_NOTHING = 1, PROBE_FAILED = -1, PROBE_AMBIVALENT = -2 };
-
-DEFINE_CLEANUP_FUNC(blkid_probe, blkid_free_probe);
-
-static int copy_value(blkid_probe p, const char *name, char **ret) {
-        const char *value;
-
-        if (blkid_probe_lookup_value(p, name, &value, NULL) < 0)
-                return 0;
-        *ret = strdup(value);
-        return *ret ? 0 : -ENOMEM;
-}
-
-/* The findings of libblkid; all are NULL if everything was read and nothing found. */
-typedef struct Finding {
-        char *type, *usage; /* TYPE and USAGE, such as "ext4" and "filesystem" */
-        char *table;        /* without a type: the partition table, such as "gpt" */
-} Finding;
-
-static void finding_done(Finding *n) {
-        free(n->type);
-        free(n->usage);
-        free(n->table);
-}
-
-static int search_once(blkid_probe p, Finding *n) {
-        int r;
-
-        errno = 0;
-        r = blkid_do_safeprobe(p);
-        if (r == PROBE_NOTHING)
-                return 0;
-        if (r == PROBE_AMBIVALENT)
-                return 1;
-        if (r == PROBE_FAILED)
-                return errno > 0 ? -errno : -EIO;
-        if (r < 0)
-                return r;
-        r = copy_value(p, "TYPE", &n->type);
-        if (r < 0 || !n->type)
-                return r < 0 ? r : copy_value(p, "PTTYPE", &n->table);
-        return copy_value(p, "USAGE", &n->usage);
-}
-
-/* Looks for all types. Changes the offset of fd. Returns 0; 1 if there are signatures of several file
- * systems; or a negative errno: of the failed read, or -ENOMEM. */
-static int search_twice(int fd, Finding *n) {
-        _cleanup_(blkid_free_probep) blkid_probe p = blkid_new_probe();
-        off_t end;
-        int r;
-
-        if (!p)
-                return -ENOMEM;
-        /* libblkid reads about forty places near both ends, one after the other, and the cache of a device
-         * that is not open elsewhere is empty. Two large reads are faster, most of all on network storage. */
-        end = lseek(fd, 0, SEEK_END);
-        (void) posix_fadvise(fd, 0, PROBED_HEAD, POSIX_FADV_WILLNEED);
-        if (end > PROBED_TAIL)
-                (void) posix_fadvise(fd, end - PROBED_TAIL, PROBED_TAIL, POSIX_FADV_WILLNEED);
-        errno = 0;
-        if (blkid_probe_set_device(p, fd, 0, 0) < 0)
-                return errno > 0 ? -errno : -EIO;
-
-        if (blkid_probe_enable_superblocks(p, 1) < 0 ||
-            blkid_probe_set_superblocks_flags(p, BLKID_SUBLKS_TYPE | BLKID_SUBLKS_USAGE) < 0)
-                return -ENOMEM;
-        r = search_once(p, n);
-        if (r != 0 || n->type)
-                return r;
-        /* Without memory libblkid reports a file system as nothing, so the result "nothing" counts only if it
-         * is found twice. The second search uses the cache of the first. */
-        blkid_reset_probe(p);
-        if (blkid_probe_enable_partitions(p, 1) < 0)
-                return -ENOMEM;
-        return search_once(p, n);
-}
-
-static int refuse_partitions(int fd, const char *source, const char *table, Failure *f) {
-        struct stat st;
-
-        if (fstat(fd, &st) < 0)
-                return -errno;
-        if (S_ISREG(st.st_mode))
-                return failure_set(
-                        f, FAILURE_INVALID_VOLUME,
-                        "Source '%s' has no file system, but partitions (%s). Attach it with 'losetup -Pf --show', and pass the device of a partition, such as /dev/loop0p1.",
-                        source, table);
-        return failure_set(f, FAILURE_INVALID_VOLUME,
-                           "Source '%s' has no file system, but partitions (%s): pass one of those.", source, table);
-}
-
-/* Finds the type by libblkid. name: the source, escaped. */
-static int find_type(int fd, const char *source, const char *name, char **ret, Failure *f) {
-        _cleanup_(finding_done) Finding n = { 0 };
-        int r;
-
-        r = search_twice(fd, &n);
-        if (r == -ENOMEM)
-                return r;
-        /* "Nothing found" is true only if everything could be read. */
-        if (r < 0)
-                return failure_set(
-                        f, FAILURE_MOUNT_FAILED,
-                        "Source '%s' could not be read (%s), so that it is not known what it holds: check the device, the kernel's log says more (journalctl -k).",
-                        name, strerrorname_np(-r));
-        if (r > 0)
-                return failure_set(
-                        f, FAILURE_INVALID_VOLUME,
-                        "Source '%s' carries the signatures of several file systems: remove the wrong one with wipefs(8).",
-                        name);
-        if (n.table)
-                return refuse_partitions(fd, name, n.table, f);
-        if (!n.type)
-                return failure_set(f, FAILURE_INVALID_VOLUME,
-                                   "Source '%s' has no file system: make one, e.g. with mkfs.ext4(8).", name);
-        r = fs_type_check_usage(source, n.type, strempty(n.usage), f);
-        if (r == 0)
-                *ret = TAKE_PTR(n.type);
-        return r;
-}
-
-/* Finds the type of a device or image, open for reading, whose path is source. fs_type and search: as in
- * source_open(). *ret belongs to the settings. Changes the offset of fd. Returns as source_open(). */
-static int probe_type(int fd, const char *source, const char *fs_type, bool search, const Settings *settings,
-                      const FileSystem **ret, Failure *f) {
-        _cleanup_free_ char *name = string_escape(source, 200), *found = NULL;
-        int r;
-
-        if (!name)
-                return -ENOMEM;
-        if (search || isempty(fs_type) || magic_is_missing(fd, fs_type)) {
-                r = find_type(fd, source, name, &found, f);
-                if (r != 0)
-                        return r;
-                assert(found);
-                if (isempty(fs_type))
-                        fs_type = found;
-                else if (!streq(fs_type, found) && !(ext_is_type(fs_type) && ext_is_type(found)))
-                        return failure_set(f, FAILURE_INCOMPATIBLE,
-                                           "Source '%s' has a file system of type %s, not %s.", name, found, fs_type);
-        }
-
-        *ret = settings_file_system(settings, fs_type);
-        if (!*ret)
-                return fs_type_refuse(fs_type, f);
-        if ((*ret)->source != SOURCE_BLOCK)
-                return failure_set(f, FAILURE_INVALID_VOLUME,
-                                   "Source '%s' is a device or image, which this type of file system does not take.",
-                                   name);
-        return 0;
 }
 
 /* Refuses mount options and devices that the superblock itself asks for. If the superblock can't be read, the
@@ -501,8 +404,8 @@ static int check_network(const char *fs_type, Failure *f) {
                 fs_type);
 }
 
-int source_open(const char *source, const char *fs_type, bool search, const Settings *settings, Source *ret,
-                Failure *f) {
+int source_open(const char *source, const char *fs_type, bool search, const Settings *settings, SourceUser user,
+                Source *ret, Failure *f) {
         _cleanup_(source_done) Source s = SOURCE_INIT;
         const FileSystem *fs = isempty(fs_type) ? NULL : settings_file_system(settings, fs_type);
         int r;
@@ -526,10 +429,10 @@ int source_open(const char *source, const char *fs_type, bool search, const Sett
                 if (!s.path)
                         return -ENOMEM;
         } else {
-                r = open_local(source, settings, &s, f);
+                r = open_local(source, settings, user, &s, f);
                 if (r != 0)
                         return r;
-                r = probe_type(s.fd, source, fs_type, search, settings, &s.fs, f);
+                r = source_find_type(s.fd, source, fs_type, search, settings, &s.fs, f);
                 if (r != 0)
                         return r;
         }

@@ -17,6 +17,13 @@ typedef struct Source {
         ino_t image_inode;
 } Source;
 
+/* For whom a source is opened, which decides about the devices and images that may be one. */
+typedef enum SourceUser {
+        SOURCE_FOR_ROOT,   /* devices that the host does not use, mount/host-use.h */
+        SOURCE_FOR_USER,   /* of those the ones of SourceDevices=, and loop devices over images */
+        SOURCE_FOR_SELVOL, /* any: the source was mounted or refused before */
+} SourceUser;
+
 #define SOURCE_INIT ((Source){ .fd = -EBADF })
 
 void source_done(Source *s);
@@ -27,8 +34,8 @@ void source_done(Source *s);
  * (another type), PATH_NOT_ALLOWED (path not allowed for a source, or a device of the host),
  * TYPE_NOT_ALLOWED, SELINUX_DENIED, INVALID_OPTION (ext_options_check()), NOT_SUPPORTED (needs the network,
  * which this process may not use; a btrfs of several devices). */
-int source_open(const char *source, const char *fs_type, bool search, const Settings *settings, Source *ret,
-                Failure *f) _warn_unused_;
+int source_open(const char *source, const char *fs_type, bool search, const Settings *settings, SourceUser user,
+                Source *ret, Failure *f) _warn_unused_;
 
 /* Whether the block device with the number is read-only; false for the anonymous devices of NFS, tmpfs and
  * the like. */

@@ -9,7 +9,7 @@
 
 #include <libmount.h>
 
-#include "mount/loop-device.h"
+#include "mount/image.h"
 #include "mount/mountinfo.h"
 #include "mount/stage-namespace.h"
 

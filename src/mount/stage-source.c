@@ -6,7 +6,7 @@
 
 #include "model/mount-options.h"
 #include "mount/denial.h"
-#include "mount/loop-device.h"
+#include "mount/image.h"
 #include "mount/on-disk.h"
 #include "mount/stage-source.h"
 

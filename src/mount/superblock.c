@@ -8,6 +8,7 @@
 
 #include "basic/path-util.h"
 #include "mount/device.h"
+#include "mount/image.h"
 #include "mount/loop-device.h"
 #include "mount/mount-table.h"
 #include "mount/on-disk.h"

@@ -123,6 +123,7 @@ static const MessageField call_origin_fields[] = {
         FIELD_TEXT(CallOrigin, source),
         FIELD_U64(CallOrigin, job),
         FIELD_U64(CallOrigin, settings),
+        FIELD_BOOL(CallOrigin, by_root),
 };
 DEFINE_MESSAGE(CallOrigin, call_origin, CALL_ORIGIN_TYPE);
 

@@ -44,16 +44,18 @@ typedef struct MountIdentity {
 DECLARE_MESSAGE(MountIdentity, mount_identity);
 
 /* Begins each call: volume and job, for messages and the journal entries of the child; what may hang as a
- * whole, by which a later selvold counts the child (job/places.h), "": nothing; and the digest of selvold's
- * configuration, 0: the peer has none to compare. */
+ * whole, by which a later selvold counts the child (job/places.h), "": nothing; the digest of selvold's
+ * configuration, 0: the peer has none to compare; and whether root calls, who may mount each device that the
+ * host does not use. */
 typedef struct CallOrigin {
         char *volume;
         char *source;
         uint64_t job;
         uint64_t settings;
+        bool by_root;
 } CallOrigin;
 
-#define CALL_ORIGIN_TYPE "(sstt)"
+#define CALL_ORIGIN_TYPE "(ssttb)"
 DECLARE_MESSAGE(CallOrigin, call_origin);
 
 typedef struct MountCall {

@@ -13,6 +13,9 @@ int check_call(const Child *c, const char *volume, const char *source, const cha
         _cleanup_(request_done) Request q = REQUEST_INIT;
         int r;
 
+        /* source_open() checks the source for the caller. */
+        q.by_root = true;
+
         if (!c->configuration->propagating)
                 return failure_set(
                         f, FAILURE_NOT_PROPAGATING,

@@ -72,6 +72,11 @@ typedef struct Child {
         sd_bus_message_handler_t operation;
 } Child;
 
+/* For whom an operation opens a source. */
+static inline SourceUser child_user(const CallOrigin *origin) {
+        return origin->by_root ? SOURCE_FOR_ROOT : SOURCE_FOR_USER;
+}
+
 /* Prepares a child before the child has a connection. Returns 0 or a negative errno. */
 int serve_prepare(Child *c) _warn_unused_;
 /* Serves a connection in the child: one call and its reply, or a watch until the peer hangs up. Takes fd over

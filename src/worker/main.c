@@ -12,7 +12,7 @@
 #include "basic/log.h"
 #include "basic/string-util.h"
 #include "model/settings.h"
-#include "mount/loop-device.h"
+#include "mount/image.h"
 #include "mount/mount-note.h"
 #include "selvol-config.h"
 #include "worker/server.h"

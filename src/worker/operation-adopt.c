@@ -66,7 +66,8 @@ static int observe_adopted(const Child *c, const AdoptCall *call, const Target *
         const SourceSearch recorded = { .volume = call->origin.volume,
                                         .link = call->link,
                                         .identity = &call->file_system,
-                                        .settings = c->settings };
+                                        .settings = c->settings,
+                                        .user = SOURCE_FOR_SELVOL };
         int r;
 
         r = selinux_read_node(&q->node);

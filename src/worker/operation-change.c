@@ -41,7 +41,8 @@ static int open_place(const Child *c, const ChangeCall *call, Place *p, Failure 
                                                    .fs_type = call->fs_type,
                                                    .link = call->link,
                                                    .identity = &call->file_system,
-                                                   .settings = c->settings },
+                                                   .settings = c->settings,
+                                                   .user = child_user(&call->origin) },
                                   &p->source, f);
                 if (r != 0)
                         return r;

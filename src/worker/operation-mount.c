@@ -62,7 +62,8 @@ static int observe_and_ask(Child *c, const MountCall *call, const Source *source
         const SourceSearch recorded = { .volume = call->origin.volume,
                                         .link = call->link,
                                         .identity = &call->file_system,
-                                        .settings = c->settings };
+                                        .settings = c->settings,
+                                        .user = SOURCE_FOR_SELVOL };
         Observed *o = &question->observed;
         int r;
 
@@ -213,7 +214,8 @@ int operation_mount(Child *c, const MountCall *call, OperationResult *result, Fa
                 if (r != 0)
                         return r;
         }
-        r = source_open(call->source, call->fs_type, isempty(call->fs_type), c->settings, &source, f);
+        r = source_open(call->source, call->fs_type, isempty(call->fs_type), c->settings, child_user(&call->origin),
+                        &source, f);
         if (r != 0)
                 return r;
         r = target_check_policy(&target, f);

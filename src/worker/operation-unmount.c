@@ -27,7 +27,7 @@ static void open_unmounted_source(const Child *c, const UnmountCall *call, Sourc
         _cleanup_failure_ Failure ignored = { 0 };
 
         if (isempty(call->source) ||
-            source_open(call->source, call->fs_type, false, c->settings, &s, &ignored) != 0 ||
+            source_open(call->source, call->fs_type, false, c->settings, SOURCE_FOR_SELVOL, &s, &ignored) != 0 ||
             !is_mounted_from(&s, &call->identity))
                 return;
         *ret = s;

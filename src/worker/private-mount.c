@@ -48,7 +48,7 @@ static int explain_mount_failure(const Child *c, const Source *s, Failure *f) {
         _cleanup_failure_ Failure found = { 0 };
         int r;
 
-        r = source_open(s->path, s->fs->name, true, c->settings, &probed, &found);
+        r = source_open(s->path, s->fs->name, true, c->settings, SOURCE_FOR_SELVOL, &probed, &found);
         if (r <= 0)
                 return FAILURE_MOUNT_FAILED;
         failure_done(f);

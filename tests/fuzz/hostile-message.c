@@ -107,7 +107,8 @@ static CallOrigin random_origin(const Chance *c) {
 
         return (CallOrigin){ .volume = volume,
                              .source = percent(c, 90) ? g_strdup("/dev/vdb") : g_strdup(PICK(c, volumes)),
-                             .job = g_rand_int(c->random) };
+                             .job = g_rand_int(c->random),
+                             .by_root = percent(c, 90) };
 }
 
 static int append_expected(const Chance *c, sd_bus_message *m) {

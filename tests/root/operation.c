@@ -204,7 +204,9 @@ static Operation *operation_send(Operation *o, sd_bus_message *call) {
 }
 
 Operation *operation_start(const Worker *w, const char *method, const Arguments *a) {
-        const CallOrigin origin = { .volume = (char *) "volume", .source = (char *) "server", .job = 1 };
+        const CallOrigin origin = {
+                .volume = (char *) "volume", .source = (char *) "server", .job = 1, .by_root = !a->by_user
+        };
         sd_bus_message *call;
         Operation *o = operation_new(w, method, &call);
 

@@ -7,6 +7,7 @@
 #include <sys/statvfs.h>
 #include <sys/wait.h>
 
+#include "mount/image.h"
 #include "mount/loop-device.h"
 #include "mount/mount-note.h"
 #include "mount/mount-table.h"

@@ -11,6 +11,7 @@ Request make_request(const char *target, const char *holder, const char *fs, con
                      const char *level) {
         Request q = REQUEST_INIT;
 
+        q.by_root = true;
         q.volume = copy(TEST_VOLUME);
         q.target = copy(target);
         q.holder = copy(holder);

@@ -39,6 +39,7 @@ MAY_USE = {
 # These folders may include the headers of a library. The first pattern that matches counts.
 LIBRARIES = [
     (r"systemd/sd-journal\.h", {"basic", "ctl"}),
+    (r"systemd/sd-gpt\.h", {"mount"}),
     (r"systemd/.*", {"wire", "state", "job", "api", "daemon", "metrics", "worker", "client", "ctl", "mount-helper",
                       "volume-plugin", "flexvolume"}),
     (r"selinux/.*", {"label"}),
@@ -142,7 +143,6 @@ FOR_TESTS = {
     "unit/test-doctor.c": ["denial_parse"],
     "unit/test-idmap.c": ["idmap_swap_map"],
     "unit/test-fingerprint.c": ["fingerprint_of_ext", "fingerprint_of_btrfs", "fingerprint_of_xfs", "xfs_find_log"],
-    "root/support.c": ["loop_attach"],
     "unit/test-store.c": ["store_commit"],
 }
 

@@ -116,6 +116,7 @@ typedef struct Context {
 static Request request_of(const size_t *choice) {
         Request q = REQUEST_INIT;
 
+        q.by_root = true;
         q.volume = (char *) TEST_VOLUME;
         q.source = (char *) "/dev/vdb";
         q.target = q.holder = (char *) TARGET_2;

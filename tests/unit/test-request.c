@@ -13,6 +13,7 @@ typedef struct Fixture {
 static void fixture_set_up(Fixture *x, gconstpointer data) {
         x->settings = test_settings(NULL);
         x->request = REQUEST_INIT;
+        x->request.by_root = true;
         x->request.volume = copy("pvc-1");
         x->request.source = copy("/dev/vdb");
         x->request.target = copy(TARGET);

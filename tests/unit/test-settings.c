@@ -34,6 +34,20 @@ static const Wrong wrong[] = {
         { "bad-root-slash", "[Worker];TargetRoots=/", "TargetRoots=/ is" },
         { "bad-root-second", "[Worker];TargetRoots=/srv /", "TargetRoots=/srv / is" },
         { "bad-root-trailing", "[Worker];SourceRoots=/dev/", "SourceRoots=/dev/ is" },
+        { "bad-device-label", "[Worker];SourceDevices=/dev/disk/by-label/data",
+          "SourceDevices=/dev/disk/by-label/data is" },
+        { "bad-device-uuid", "[Worker];SourceDevices=/dev/sda /dev/disk/by-uuid/*",
+          "SourceDevices=/dev/sda /dev/disk/by-uuid/* is" },
+        { "bad-device-directories", "[Worker];SourceDevices=/dev/disk/by-*/data",
+          "SourceDevices=/dev/disk/by-*/data is" },
+        { "bad-device-any-directory", "[Worker];SourceDevices=/dev/*/by-uuid/1",
+          "SourceDevices=/dev/*/by-uuid/1 is" },
+        { "bad-device-dots", "[Worker];SourceDevices=/dev/../etc/disk", "SourceDevices=/dev/../etc/disk is" },
+        { "bad-device-elsewhere", "[Worker];SourceDevices=/srv/disk", "SourceDevices=/srv/disk is" },
+        { "bad-device-relative", "[Worker];SourceDevices=sdb", "SourceDevices=sdb is" },
+        { "bad-device-tag", "[Worker];SourceDevices=PARTUUID=1", "SourceDevices=PARTUUID=1 is" },
+        { "bad-device-dev", "[Worker];SourceDevices=/dev", "SourceDevices=/dev is" },
+        { "bad-partition", "[Worker];SourcesOnHostDisk=/dev/disk/by-label/a", "SourcesOnHostDisk=/dev/disk" },
         { "bad-type", "[Worker];LabelTypes=a:b", "[Worker] LabelTypes=a:b" },
         { "bad-io-class", "[Worker];IOSchedulingClass=realtime", "[Worker] IOSchedulingClass=realtime is not valid" },
         { "bad-managed", "[VolumeType nfs];Managed=sometimes", "[VolumeType nfs] Managed=sometimes" },
@@ -159,6 +173,14 @@ TEST(test_foreign_roots, "/settings/foreign-roots") {
 
         for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
                 g_assert_cmpint(settings_may_have_volume(&s, rows[i].path), ==, rows[i].may);
+}
+
+TEST(test_devices, "/settings/devices") {
+        Settings s = test_settings(
+                "[Worker];SourceDevices=/dev/sdb /dev/vg/lv-[ab]?;SourcesOnHostDisk=/dev/disk/by-partuuid/1 /dev/disk/by-id/scsi-*");
+
+        g_assert_cmpuint(strv_length(s.source_devices), ==, 2);
+        g_assert_cmpuint(strv_length(s.sources_on_host_disk), ==, 2);
 }
 
 /* The list has all volume types, each with its policy for groups. */

@@ -131,6 +131,7 @@ static void test_many(void) {
 static Request make_request(void) {
         Request q = REQUEST_INIT;
 
+        q.by_root = true;
         q.volume = copy("pvc-1");
         q.source = copy("/dev/vdb");
         q.target = copy("/var/lib/kubelet/pods/1/v");

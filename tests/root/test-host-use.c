@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <linux/loop.h>
+#include <sys/ioctl.h>
+#include <sys/swap.h>
+
+#include "operation.h"
+
+/* Which devices are the host's, and which a user may mount. */
+
+/* --- partitions of a disk --- */
+
+/* A loop device with four partitions of 8 MiB, each with an ext4. The third has the type of an ESP. */
+typedef struct Disk {
+        char *device; /* such as /dev/loop0; partitions add "p1" */
+        int loop;
+} Disk;
+
+static void disk_attach(Disk *d) {
+        static const unsigned char types[] = { 0x83, 0x83, 0xef, 0x83 };
+        unsigned char table[66] = { [64] = 0x55, 0xaa };
+        g_autofree char *image = make_image("disk", NULL);
+        _cleanup_close_ int fd = open_path(image, O_WRONLY);
+        struct loop_info64 info;
+
+        for (guint32 i = 0, n = 16384; i < G_N_ELEMENTS(types); i++) {
+                const guint32 places[] = { GUINT32_TO_LE(2048 + i * n), GUINT32_TO_LE(n) };
+
+                table[16 * i + 4] = types[i];
+                memcpy(table + 16 * i + 8, places, sizeof(places));
+        }
+        must(ftruncate(fd, 48 * 1024 * 1024));
+        g_assert_cmpint(pwrite(fd, table, sizeof(table), 446), ==, sizeof(table));
+        d->device = attach_loop(image, &d->loop);
+        must(ioctl(d->loop, LOOP_GET_STATUS64, &info));
+        info.lo_flags |= LO_FLAGS_PARTSCAN;
+        must(ioctl(d->loop, LOOP_SET_STATUS64, &info));
+        g_assert_true(run("partx", "-u", d->device, NULL));
+        for (unsigned i = 1; i <= G_N_ELEMENTS(types); i++) {
+                g_autofree char *partition = path_printf("%sp%u", d->device, i);
+
+                g_assert_true(run("mkfs.ext4", "-q", partition, NULL));
+        }
+}
+
+static void disk_detach(Disk *d) {
+        g_assert_true(run("partx", "-d", d->device, NULL));
+        close(d->loop);
+        g_free(d->device);
+}
+
+/* Each "DISK" in the texts is the device. The first partition is the source if source is NULL. */
+typedef struct Row {
+        const char *name;
+        const char *file, *text; /* /etc/fstab, or a file in /run/systemd or /etc/systemd */
+        const char *mounted;     /* where the host has mounted the second partition */
+        const char *dropin;
+        const char *needle; /* of the refusal; NULL: the source is allowed */
+        const char *source;
+        bool swap; /* the second partition is used for swap */
+} Row;
+
+#define FSTAB "/etc/fstab"
+#define LATE  "/run/systemd/generator.late/"
+#define ETC   "/etc/systemd/system/"
+#define ALLOW "[Worker]\nSourcesOnHostDisk=DISKp1 DISKp3\n"
+
+static const Row rows[] = {
+        { "nothing" },
+        { "fstab", FSTAB, "DISKp1 /boot ext4 noauto 0 0", .needle = "/etc/fstab mounts it at '/boot'" },
+        { "fstab/quoted", FSTAB, "# a comment\nthis is no line\nDISKp1 /a\\040b auto", .needle = "at '/a b'" },
+        { "fstab/swap", FSTAB, "DISKp1 none swap sw 0 0", .needle = "swap space of the host, by /etc/fstab" },
+        { "fstab/selvol", FSTAB, "DISKp1 /boot selvol volume=a 0 0" },
+        { "fstab/target", FSTAB, "DISKp1 " TEST_TARGETS "/a ext4 noauto 0 0" },
+        { "fstab/other", FSTAB, "/dev/other /boot ext4" },
+        { "fstab/allowed", FSTAB, "DISKp1 /boot ext4", .dropin = ALLOW, .needle = "mounts it at '/boot'" },
+        { "fstab/sibling", FSTAB, "DISKp2 /boot ext4", .needle = "mounts DISKp2 at '/boot'" },
+        { "fstab/sibling/line", FSTAB, "DISKp2 /boot ext4",
+          .needle = "SourcesOnHostDisk= (selvolctl config) and add DISKp1" },
+        { "fstab/sibling/allowed", FSTAB, "DISKp2 /boot ext4", .dropin = ALLOW },
+        { "unit", LATE "efi.mount", "[Mount]\nWhat=DISKp1\nWhere=/efi\n", .needle = "efi.mount mounts it at '/efi'" },
+        { "unit/blanks", LATE "a-b\\x2dc.mount", "[Mount]\nWhat = DISKp1 \n", .needle = "at '/a/b-c'" },
+        { "unit/root", ETC "-.mount", "[Mount]\nWhat=DISKp1\n", .needle = "at '/'" },
+        { "unit/selvol", LATE "efi.mount", "[Mount]\nWhat=DISKp1\nType=selvol\n" },
+        { "unit/swap", ETC "dev-x.swap", "[Swap]\nWhat=DISKp1\n",
+          .needle = "swap space of the host, by /etc/systemd" },
+        { "unit/drop-in", ETC "efi.mount.d/a.conf", "[Mount]\nWhat=DISKp1\n", .needle = "at '/efi'" },
+        { "unit/sibling", LATE "efi.mount", "[Mount]\nWhat=DISKp4\n", .needle = "mounts DISKp4 at '/efi'" },
+        { "unit/other", LATE "efi.automount", "[Mount]\nWhat=DISKp1\n" },
+        { "mounted/outside", .mounted = "/srv", .needle = "it has mounted DISKp2, type ext4, at '/srv'" },
+        { "mounted/allowed", .mounted = "/srv", .dropin = ALLOW },
+        { "mounted/root", .mounted = TEST_TARGETS "/there" },
+        { "mounted/foreign", .mounted = "/srv", .dropin = "[Worker]\nForeignRoots=/srv\n" },
+        { "swap/sibling", .swap = true, .needle = "DISKp2 is its swap space" },
+        { "type", .source = "DISKp3", .needle = "is an EFI system partition by its type" },
+        { "type/allowed", .source = "DISKp3", .dropin = ALLOW },
+};
+
+static char *name_disk(const char *text, const Disk *d) {
+        g_auto(GStrv) parts = g_strsplit(text, "DISK", -1);
+
+        return g_strjoinv(d->device, parts);
+}
+
+/* The files that the host has are hidden from the worker. */
+static void write_host_file(const char *path, const char *text) {
+        static const char *const empty[] = { "/run/systemd", "/etc/systemd", "/usr/lib/systemd/system" };
+        g_autofree char *fstab = path_printf(TEST_DIR "/fstab"), *above = path ? g_path_get_dirname(path) : NULL;
+
+        for (size_t i = 0; i < G_N_ELEMENTS(empty); i++) {
+                g_assert_cmpint(g_mkdir_with_parents(empty[i], 0755), ==, 0);
+                must(mount("host", empty[i], "tmpfs", 0, NULL));
+        }
+        g_assert_true(g_file_set_contents(fstab, g_strcmp0(path, FSTAB) == 0 ? text : "", -1, NULL));
+        must(mount(fstab, FSTAB, NULL, MS_BIND, NULL));
+        if (!path || g_str_equal(path, FSTAB))
+                return;
+        g_assert_cmpint(g_mkdir_with_parents(above, 0755), ==, 0);
+        g_assert_true(g_file_set_contents(path, text, -1, NULL));
+}
+
+static void drop_host_files(void) {
+        static const char *const paths[] = { FSTAB, "/run/systemd", "/etc/systemd", "/usr/lib/systemd/system" };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(paths); i++)
+                must(umount2(paths[i], MNT_DETACH));
+}
+
+TEST_ROWS(test_partition, "/host-use/partition", rows, row) {
+        Disk disk;
+
+        disk_attach(&disk);
+        g_autofree char *text = name_disk(row->text ?: "", &disk), *dropin = name_disk(row->dropin ?: "", &disk),
+                        *source = name_disk(row->source ?: "DISKp1", &disk), *other = name_disk("DISKp2", &disk),
+                        *needle = name_disk(row->needle ?: "", &disk), *target = make_target("host-use"),
+                        *there = make_target("there");
+        write_host_file(row->file, text);
+        if (row->mounted)
+                must(mount(other, row->mounted, "ext4", 0, NULL));
+        if (row->swap) {
+                g_assert_true(run("mkswap", "-q", "-f", other, NULL));
+                must(swapon(other, 0));
+        }
+        g_autoptr(Worker) w = worker_start(dropin, NULL);
+        if (row->needle)
+                assert_fails(call_observe(w, source, "ext4", target), "PathNotAllowed", needle);
+        else
+                assert_ok(call_observe(w, source, "ext4", target));
+        g_clear_pointer(&w, worker_stop);
+        if (row->swap)
+                must(swapoff(other));
+        if (row->mounted)
+                must(umount2(row->mounted, 0));
+        drop_host_files();
+        disk_detach(&disk);
+}
+
+/* --- images and devices that are no part of a disk --- */
+
+/* A file of sysfs can't be replaced. */
+static void write_attribute(const char *path, const char *text) {
+        _cleanup_close_ int fd = open_path(path, O_WRONLY);
+
+        must(write(fd, text, strlen(text)));
+}
+
+/* A device that is no loop device and has no partitions, or NULL if the kernel has none. */
+static char *zram_make(unsigned *ret_number) {
+        g_autofree char *number = NULL, *size = NULL, *device = NULL;
+
+        if (!g_file_get_contents("/sys/class/zram-control/hot_add", &number, NULL, NULL)) {
+                g_test_skip("The kernel has no zram.");
+                return NULL;
+        }
+        *ret_number = (unsigned) strtoul(number, NULL, 10);
+        size = path_printf("/sys/block/zram%u/disksize", *ret_number);
+        device = path_printf("/dev/zram%u", *ret_number);
+        write_attribute(size, "32M");
+        g_assert_true(run("mkfs.ext4", "-q", device, NULL));
+        return g_steal_pointer(&device);
+}
+
+static void zram_remove(unsigned number) {
+        g_autofree char *text = g_strdup_printf("%u", number);
+
+        write_attribute("/sys/class/zram-control/hot_remove", text);
+}
+
+/* Each "DEVICE" is the device. */
+typedef struct ListRow {
+        const char *name, *source_devices, *needle;
+} ListRow;
+
+static const ListRow list_rows[] = {
+        { "empty", "", "add DEVICE, under [Worker]" },
+        { "other", "/dev/selvol-none /dev/loop*", "no device that others than root may mount" },
+        { "name", "DEVICE", NULL },
+        { "pattern", "/dev/zra[m]*", NULL },
+        { "link", "/dev/selvol-none LINK", NULL },
+};
+
+TEST_ROWS(test_listed, "/host-use/listed", list_rows, row) {
+        unsigned number;
+        g_autofree char *device = zram_make(&number), *target = make_target("listed");
+
+        if (!device)
+                return;
+        const Disk disk = { .device = device };
+        g_autofree char *link = make_link("listed", device);
+        g_auto(GStrv) parts = g_strsplit(row->source_devices, "LINK", -1);
+        g_autofree char *linked = g_strjoinv(link, parts), *list = NULL, *needle = NULL, *dropin = NULL;
+        g_auto(GStrv) listed = g_strsplit(linked, "DEVICE", -1), said = g_strsplit(row->needle ?: "", "DEVICE", -1);
+
+        list = g_strjoinv(disk.device, listed);
+        needle = g_strjoinv(disk.device, said);
+        dropin = g_strdup_printf("[Worker]\nSourceDevices=%s\n", list);
+        g_autoptr(Worker) w = worker_start(dropin, NULL);
+        /* The link is another name of what is listed, or of what is not. */
+        for (unsigned i = 0; i < 2; i++) {
+                const Arguments user = volume_at(i == 0 ? device : link, "ext4", target, .by_user = true,
+                                                 .only_plan = true),
+                                root = volume_at(i == 0 ? device : link, "ext4", target, .only_plan = true);
+
+                if (row->needle && i == 0)
+                        assert_fails(call_mount(w, &user), "PathNotAllowed", needle);
+                else if (row->needle)
+                        assert_fails(call_mount(w, &user), "PathNotAllowed", "SourceDevices=");
+                else
+                        assert_ok(call_mount(w, &user));
+                assert_ok(call_mount(w, &root));
+        }
+        g_clear_pointer(&w, worker_stop);
+        must(unlink(link));
+        zram_remove(number);
+}
+
+/* kubelet keeps a loop device on a raw block volume, over a name of its own. */
+TEST(test_raw, "/host-use/raw") {
+        g_autoptr(Worker) w = worker_start(NULL, NULL);
+        unsigned number;
+        g_autofree char *device = zram_make(&number), *target = make_target("raw"),
+                        *name = path_printf(TEST_DIR "/raw");
+
+        if (!device)
+                return;
+        g_assert_true(g_file_set_contents(name, "", -1, NULL));
+        must(mount(device, name, NULL, MS_BIND, NULL));
+        for (unsigned i = 0; i < 2; i++) {
+                int fd;
+                g_autofree char *loop = attach_loop(i == 0 ? name : device, &fd);
+
+                assert_fails(call_observe(w, device, "ext4", target), "PathNotAllowed", loop);
+                assert_fails(call_observe(w, loop, "ext4", target), "PathNotAllowed", "raw device");
+                close(fd);
+        }
+        assert_ok(call_observe(w, device, "ext4", target));
+        must(umount2(name, 0));
+        zram_remove(number);
+}
+
+/* A loop device is judged by its image. */
+typedef struct ImageRow {
+        const char *name, *directory;
+        uid_t owner;
+        mode_t mode;
+        const char *dropin, *of_root, *of_user; /* the needles; NULL: allowed */
+} ImageRow;
+
+#define OUTSIDE TEST_DIR "/elsewhere"
+#define OTHERS  "[Worker]\nImagesOfOthers=yes\n"
+
+static const ImageRow image_rows[] = {
+        { "source", TEST_IMAGES, 0, 0600, NULL, NULL, NULL },
+        { "source/of-others", TEST_IMAGES, 1000, 0600, NULL, "others than root can change", "changed by others" },
+        { "source/group", TEST_IMAGES, 0, 0620, NULL, "others than root can change", "changed by others" },
+        { "source/allowed", TEST_IMAGES, 1000, 0600, OTHERS, NULL, NULL },
+        { "outside", OUTSIDE, 0, 0600, NULL, NULL, "SourceRoots=" },
+        { "outside/of-others", OUTSIDE, 1000, 0600, NULL, "ImagesOfOthers=yes", "SourceRoots=" },
+        { "outside/allowed", OUTSIDE, 1000, 0600, OTHERS, NULL, "SourceRoots=" },
+};
+
+static void assert_allowed(const Worker *w, const Arguments *a, const char *needle) {
+        if (needle)
+                assert_fails(call_mount(w, a), "PathNotAllowed", needle);
+        else
+                assert_ok(call_mount(w, a));
+}
+
+TEST_ROWS(test_image, "/host-use/image", image_rows, row) {
+        g_autofree char *made = make_image("judged", "ext4"), *image = path_printf("%s/judged", row->directory),
+                        *target = make_target("judged"), *device = NULL;
+        g_autoptr(Worker) w = worker_start(row->dropin, NULL);
+        int loop;
+
+        g_assert_cmpint(g_mkdir_with_parents(row->directory, 0755), ==, 0);
+        must(rename(made, image));
+        device = attach_loop(image, &loop);
+        must(chown(image, row->owner, 0));
+        must(chmod(image, row->mode));
+        assert_allowed(w, &volume_at(device, "ext4", target, .only_plan = true), row->of_root);
+        assert_allowed(w, &volume_at(device, "ext4", target, .only_plan = true, .by_user = true), row->of_user);
+        /* Another file has its name now. */
+        must(unlink(image));
+        g_assert_true(g_file_set_contents(image, "", -1, NULL));
+        assert_allowed(w, &volume_at(device, "ext4", target, .only_plan = true),
+                       row->dropin ? NULL : "is not found as");
+        close(loop);
+        must(unlink(image));
+}
