@@ -133,40 +133,50 @@ static int options_failure(const char *source, const char *why, const char *how,
                 source, why, how, what);
 }
 
-/* Checks the default options; each bit is an option. acl and user_xattr, which mke2fs sets, are left out: the
- * kernel enables both anyway. */
+/* The default options; each bit is an option. acl and user_xattr, which mke2fs sets, are left out: the kernel
+ * enables both anyway. */
+static const struct {
+        unsigned mask, value;
+        const char *option, *name; /* option of mount(8), name in tune2fs(8) */
+        bool of_kernel;            /* the kernel enables it by itself */
+} defaults[] = {
+        { 0x001, 0x001, "debug", "debug", false },
+        { 0x002, 0x002, "grpid", "bsdgroups", false },
+        { 0x010, 0x010, "nouid32", "uid16", false },
+        { 0x060, 0x020, "data=journal", "journal_data", false },
+        { 0x060, 0x040, "data=ordered", "journal_data_ordered", true },
+        { 0x060, 0x060, "data=writeback", "journal_data_writeback", false },
+        { 0x100, 0x100, "nobarrier", "nobarrier", false },
+        { 0x200, 0x200, "block_validity", "block_validity", true },
+        { 0x400, 0x400, "discard", "discard", false },
+        { 0x800, 0x800, "nodelalloc", "nodelalloc", true }, /* of ext3 */
+};
+
+static int check_default_option(size_t i, const Settings *settings, const FileSystem *fs, const char *source,
+                                Failure *f) {
+        char *const options[] = { (char *) defaults[i].option, NULL };
+        _cleanup_failure_ Failure why = { 0 };
+        int r = mount_options_check(options, settings, fs, &why);
+
+        return r <= 0 ? r : options_failure(source, why.message, "-o ^", defaults[i].name, f);
+}
+
 static int check_default_options(const uint8_t *superblock, const Settings *settings, const FileSystem *fs,
                                  const char *source, Failure *f) {
-        static const struct {
-                unsigned mask, value;
-                const char *option, *name; /* option of mount(8), name in tune2fs(8) */
-        } defaults[] = {
-                { 0x001, 0x001, "debug", "debug" },
-                { 0x002, 0x002, "grpid", "bsdgroups" },
-                { 0x010, 0x010, "nouid32", "uid16" },
-                { 0x060, 0x020, "data=journal", "journal_data" },
-                { 0x060, 0x040, "data=ordered", "journal_data_ordered" },
-                { 0x060, 0x060, "data=writeback", "journal_data_writeback" },
-                { 0x100, 0x100, "nobarrier", "nobarrier" },
-                { 0x200, 0x200, "block_validity", "block_validity" },
-                { 0x400, 0x400, "discard", "discard" },
-                { 0x800, 0x800, "nodelalloc", "nodelalloc" },
-        };
         const unsigned bits = le16(superblock + EXT_DEFAULT_OPTIONS);
+        int r = 0;
 
-        for (size_t i = 0; i < ELEMENTSOF(defaults); i++) {
-                char *const options[] = { (char *) defaults[i].option, NULL };
-                _cleanup_failure_ Failure why = { 0 };
-                int r;
+        for (size_t i = 0; r == 0 && i < ELEMENTSOF(defaults); i++)
+                if ((bits & defaults[i].mask) == defaults[i].value)
+                        r = check_default_option(i, settings, fs, source, f);
+        return r;
+}
 
-                if ((bits & defaults[i].mask) != defaults[i].value)
-                        continue;
-                r = mount_options_check(options, settings, fs, &why);
-                if (r < 0)
-                        return r;
-                if (r > 0)
-                        return options_failure(source, why.message, "-o ^", defaults[i].name, f);
-        }
+int ext_check_mounted_option(const char *option, const Settings *settings, const FileSystem *fs, const char *source,
+                             Failure *f) {
+        for (size_t i = 0; i < ELEMENTSOF(defaults); i++)
+                if (streq(option, defaults[i].option) && !defaults[i].of_kernel)
+                        return check_default_option(i, settings, fs, source, f);
         return 0;
 }
 

@@ -28,6 +28,11 @@ enum { EXT_SUPERBLOCK_OFFSET = 1024, EXT_SUPERBLOCK_SIZE = 1024 };
 int ext_options_check(const uint8_t superblock[static EXT_SUPERBLOCK_SIZE], const Settings *settings,
                       const FileSystem *fs, const char *source, Failure *f) _warn_unused_;
 
+/* Checks one option that a mounted ext2, ext3 or ext4 has, by the same list, if a superblock can ask for it
+ * by a bit. Options that the kernel enables by itself pass. Returns like ext_options_check(). */
+int ext_check_mounted_option(const char *option, const Settings *settings, const FileSystem *fs, const char *source,
+                             Failure *f) _warn_unused_;
+
 enum { UUID_SIZE = 16, UUID_TEXT_SIZE = 37 };
 
 /* Formats a UUID in the usual form; returns text. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -388,6 +389,36 @@ static int check_superblock(const Source *s, const Settings *settings, Failure *
                 f, FAILURE_NOT_SUPPORTED,
                 "The btrfs on %s is on several devices: a volume can be on one only. Remove the others with 'btrfs device remove'.",
                 s->name);
+}
+
+int source_check_mounted(const Source *s, dev_t device, const Settings *settings, Failure *f) {
+        _cleanup_free_ char *sysfs = strdup_printf("/sys/dev/block/%u:%u", major(device), minor(device)),
+                            *path = NULL, *line = NULL;
+        _cleanup_fclose_ FILE *file = NULL;
+        char link[PATH_MAX];
+        size_t size = 0;
+        ssize_t n;
+        int r;
+
+        r = check_superblock(s, settings, f);
+        if (r != 0 || !ext_is_type(s->fs->name))
+                return r;
+        /* mountinfo hides the options that the superblock itself asks for. */
+        n = sysfs ? readlink(sysfs, link, sizeof(link) - 1) : -1;
+        if (n < 0)
+                return sysfs ? -errno : -ENOMEM;
+        link[n] = '\0';
+        path = strdup_printf("/proc/fs/ext4/%s/options", strrchr(link, '/') + 1);
+        if (!path)
+                return -ENOMEM;
+        file = fopen(path, "re");
+        if (!file)
+                return -errno;
+        while (r == 0 && getline(&line, &size, file) > 0) {
+                line[strcspn(line, "\n")] = '\0';
+                r = ext_check_mounted_option(line, settings, s->fs, s->name, f);
+        }
+        return r == 0 && ferror(file) ? -EIO : r;
 }
 
 /* Checks that the worker may open sockets, which it needs to reach a server. */

@@ -37,6 +37,11 @@ void source_done(Source *s);
 int source_open(const char *source, const char *fs_type, bool search, const Settings *settings, SourceUser user,
                 Source *ret, Failure *f) _warn_unused_;
 
+/* Checks what an ext2, ext3 or ext4 that was just mounted from the source has: another program may have
+ * written to the device between source_open() and the mount. device: of the mount. Returns 0, a negative
+ * errno, or as ext_options_check(). */
+int source_check_mounted(const Source *s, dev_t device, const Settings *settings, Failure *f) _warn_unused_;
+
 /* Whether the block device with the number is read-only; false for the anonymous devices of NFS, tmpfs and
  * the like. */
 bool source_device_is_read_only(dev_t device);

@@ -121,14 +121,19 @@ static int share_mount(const Child *c, const StageSpec *spec, const PlanAnswer *
         return 0;
 }
 
-/* Before Linux 6.6 a new mount shares the superblock if somebody has mounted the source since the child has
- * looked, however long selvold has held its answer back. */
+/* Another program may have written to the source since the child has looked, however long selvold has held
+ * its answer back; or, before Linux 6.6, have mounted the source, so that a new mount shares the
+ * superblock. */
 static int check_alone(const Child *c, const Source *source, const MountOutcome *o, Failure *f) {
+        dev_t device;
         size_t n;
         int r;
 
-        if (o->exclusive)
-                return 0;
+        r = device_parse(o->fact.device, &device);
+        if (r == 0)
+                r = source_check_mounted(source, device, c->settings, f);
+        if (r != 0 || o->exclusive)
+                return r;
         r = foreign_check_mounts(c, source, &n, f);
         if (r != 0 || n == 0)
                 return r;

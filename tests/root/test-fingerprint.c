@@ -190,3 +190,35 @@ TEST_DISKS(test_device, "/superblock/device", "btrfs") {
         must(umount2(target, 0));
         (void) run("btrfs", "device", "scan", "--forget", NULL);
 }
+
+/* The superblock is clean again when the mount is looked at. */
+TEST(test_options, "/superblock/options") {
+        FileSystem ext4 = { .name = (char *) "ext4", .options = (char *[]){ (char *) "nobarrier", NULL } };
+        const Settings settings = { .file_systems = &ext4, .n_file_systems = 1 };
+        static const struct {
+                const char *options, *refused;
+        } rows[] = {
+                { "", NULL },
+                { "nobarrier", NULL },
+                { "debug", "'debug'" },
+                { "grpid", "'grpid'" },
+                { "data=journal", "'data=journal'" },
+        };
+        g_auto(Disk) d = disk_make("ext4");
+        _cleanup_close_ int fd = open_path(d.device, O_RDONLY);
+        const Source source = { .fs = &ext4, .name = d.device, .fd = fd };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+                _cleanup_failure_ Failure f = { 0 };
+                struct stat st;
+                int r;
+
+                must(mount(d.device, d.target, "ext4", 0, rows[i].options));
+                must(stat(d.target, &st));
+                r = source_check_mounted(&source, st.st_dev, &settings, &f);
+                must(umount2(d.target, 0));
+                g_assert_cmpint(r, ==, rows[i].refused ? FAILURE_INVALID_OPTION : 0);
+                if (rows[i].refused && !strstr(f.message, rows[i].refused))
+                        g_error("%s", f.message);
+        }
+}

@@ -252,6 +252,19 @@ TEST(test_image_on_volume, "/refuse/image-on-volume") {
         }
 }
 
+/* Another program writes to the image while selvold plans. */
+TEST(test_superblock_changes, "/refuse/superblock-changes") {
+        g_autofree char *image = make_image("changes", "ext4");
+        Operation *o =
+                operation_start_held(worker, WORKER_MOUNT, &volume_at(image, "ext4", T "free", .hold_plan = true));
+
+        g_assert_true(run("tune2fs", "-o", "debug", image, NULL));
+        operation_answer(o);
+        assert_fails(operation_finish(o), "InvalidOption", "Mount option 'debug' is not allowed for ext4");
+        g_assert_false(is_mounted(T "free"));
+        assert_no_loop(image);
+}
+
 /* The kernel takes mount options from the superblock, too. The same options are allowed for these. */
 TEST(test_superblock_asks, "/refuse/superblock-asks") {
         static const struct {
