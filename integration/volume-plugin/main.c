@@ -18,7 +18,7 @@
 #define TIMEOUT_DEFAULT_USEC (4 * USEC_PER_SEC)
 
 typedef struct PluginArguments {
-        const char *records, *targets;
+        const char *records, *targets, *id_prefix;
         uint64_t timeout_usec;
 } PluginArguments;
 
@@ -27,15 +27,17 @@ static void print_plugin_help(void) {
                "Mounts volumes of podman with selvold. It is started by selvol-volume-plugin.socket, see\n"
                "selvol-volume-plugin(8). RECORDS is the directory of what it remembers, TARGETS the one where\n"
                "volumes are mounted.\n\n"
-               "  --timeout=TIME  How long podman waits for an answer, less a second (4s)\n"
+               "  --timeout=TIME      How long podman waits for an answer, less a second (4s)\n"
+               "  --id-prefix=PREFIX  What selvold's ids of the volumes begin with\n"
                "  --version, --help\n");
 }
 
 /* Returns 0 to go on, 1 to end with success. */
 static int parse_plugin_arguments(int argc, char *argv[], PluginArguments *a) {
-        enum { ARG_TIMEOUT = 256, ARG_VERSION, ARG_HELP };
+        enum { ARG_TIMEOUT = 256, ARG_ID_PREFIX, ARG_VERSION, ARG_HELP };
         static const struct option options[] = {
                 { "timeout", required_argument, NULL, ARG_TIMEOUT },
+                { "id-prefix", required_argument, NULL, ARG_ID_PREFIX },
                 { "version", no_argument, NULL, ARG_VERSION },
                 { "help", no_argument, NULL, ARG_HELP },
                 { 0 },
@@ -47,6 +49,9 @@ static int parse_plugin_arguments(int argc, char *argv[], PluginArguments *a) {
                 case ARG_TIMEOUT:
                         if (parse_timespan(optarg, &a->timeout_usec) < 0 || a->timeout_usec == 0)
                                 return log_error_errno(-EINVAL, "'%s' is not a time such as 4s or 1min.", optarg);
+                        break;
+                case ARG_ID_PREFIX:
+                        a->id_prefix = optarg;
                         break;
                 case ARG_VERSION:
                         printf("selvol-volume-plugin %s\n", SELVOL_VERSION);
@@ -87,7 +92,11 @@ static int open_directory(const char *path) {
 static int run_plugin(const PluginArguments *a) {
         _cleanup_close_ int records = open_directory(a->records), targets = open_directory(a->targets);
         const Plugin plugin = {
-                .records = records, .targets = targets, .targets_path = a->targets, .timeout_usec = a->timeout_usec
+                .records = records,
+                .targets = targets,
+                .targets_path = a->targets,
+                .id_prefix = a->id_prefix,
+                .timeout_usec = a->timeout_usec,
         };
         int fd, r;
 
@@ -101,7 +110,7 @@ static int run_plugin(const PluginArguments *a) {
 }
 
 int main(int argc, char *argv[]) {
-        PluginArguments a = { .timeout_usec = TIMEOUT_DEFAULT_USEC };
+        PluginArguments a = { .id_prefix = "", .timeout_usec = TIMEOUT_DEFAULT_USEC };
         int r;
 
         r = parse_plugin_arguments(argc, argv, &a);

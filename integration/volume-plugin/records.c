@@ -121,6 +121,7 @@ int record_remove(int directory, const char *name) {
 
 void volume_options_done(VolumeOptions *o) {
         values_done(o->values);
+        free(o->default_volume);
         free(o->default_holder);
 }
 
@@ -189,12 +190,16 @@ static int set_podman_defaults(const char *name, VolumeOptions *o, Failure *f) {
         return 0;
 }
 
-int volume_options_read(const char *name, const json_t *options, VolumeOptions *ret, Failure *f) {
-        _cleanup_options_ VolumeOptions o = { .volume = name };
+int volume_options_read(const char *id_prefix, const char *name, const json_t *options, VolumeOptions *ret,
+                        Failure *f) {
+        _cleanup_options_ VolumeOptions o = { 0 };
         const char *key;
         json_t *value;
         int r;
 
+        o.volume = o.default_volume = strdup_printf("%s%s", id_prefix, name);
+        if (!o.default_volume)
+                return -ENOMEM;
         json_object_foreach ((json_t *) options, key, value) {
                 r = read_volume_option(key, value, &o, f);
                 if (r != 0)

@@ -31,15 +31,16 @@ int record_list(int directory, json_t **ret) _warn_unused_;
 /* The options of a volume, from its creation: those of MountVolume by their names on selvolctl's command
  * line, and volume and source. The JSON object that has the options owns the strings. */
 typedef struct VolumeOptions {
-        const char *volume; /* the id; by default the name */
+        const char *volume; /* the id; by default the name after the plugin's prefix */
         const char *source;
-        char *default_holder;
+        char *default_volume, *default_holder;
         OptionValue values[REQUEST_OPTIONS];
 } VolumeOptions;
 
 /* Reads and checks the options of the volume called name. Returns 0, a negative errno, or a positive
  * FailureKind. */
-int volume_options_read(const char *name, const json_t *options, VolumeOptions *ret, Failure *f) _warn_unused_;
+int volume_options_read(const char *id_prefix, const char *name, const json_t *options, VolumeOptions *ret,
+                        Failure *f) _warn_unused_;
 void volume_options_done(VolumeOptions *o);
 
 #define _cleanup_options_ _cleanup_(volume_options_done)

@@ -81,7 +81,7 @@ static int plan_and_record(const Plugin *p, const char *name, const json_t *opti
         _cleanup_options_ VolumeOptions o = { 0 };
         int r;
 
-        r = volume_options_read(name, options, &o, f);
+        r = volume_options_read(p->id_prefix, name, options, &o, f);
         if (r != 0)
                 return r;
         r = call_plan(&o, target, p->timeout_usec, f);
@@ -135,7 +135,7 @@ int volume_mount(const Plugin *p, const char *name, char **ret_target, Failure *
         r = read_plugin_volume(p, name, &target, &options, f);
         if (r != 0)
                 return r;
-        r = volume_options_read(name, options, &o, f);
+        r = volume_options_read(p->id_prefix, name, options, &o, f);
         if (r != 0)
                 return r;
         r = make_target(p, name, &made, f);

@@ -12,6 +12,7 @@ typedef struct Plugin {
         int records;              /* directory of the records, see records.h */
         int targets;              /* directory of the targets: one for each volume, by its name */
         const char *targets_path; /* the path of targets */
+        const char *id_prefix;    /* what selvold's ids of the volumes begin with, before their names */
         uint64_t timeout_usec;    /* the limit for a call of selvold */
 } Plugin;
 

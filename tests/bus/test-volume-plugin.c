@@ -27,6 +27,7 @@ enum { CONNECTIONS_MAX = 128 };
 typedef struct Context {
         Fixture f;
         char *socket, *records, *targets;
+        const char *id_prefix; /* NULL: none */
         pid_t plugin;
 } Context;
 
@@ -42,6 +43,7 @@ static void plugin_start(Context *c, const char *timeout) {
         const struct sockaddr_un address = address_of(c);
         int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
         g_autofree char *option = g_strdup_printf("--timeout=%s", timeout),
+                        *prefix = g_strdup_printf("--id-prefix=%s", c->id_prefix ?: ""),
                         *bus = g_strdup_printf("DBUS_SYSTEM_BUS_ADDRESS=%s", g_getenv("DBUS_SESSION_BUS_ADDRESS"));
         /* By default AddressSanitizer keeps memory that was freed, which a measurement would count. */
         const Launch how = {
@@ -55,7 +57,7 @@ static void plugin_start(Context *c, const char *timeout) {
         g_assert_cmpint(bind(fd, (const struct sockaddr *) &address, sizeof(address)), ==, 0);
         g_assert_cmpint(chmod(c->socket, 0666), ==, 0);
         g_assert_cmpint(listen(fd, 128), ==, 0);
-        c->plugin = launch(&how, g_getenv("SELVOL_VOLUME_PLUGIN"), option, c->records, c->targets, NULL);
+        c->plugin = launch(&how, g_getenv("SELVOL_VOLUME_PLUGIN"), option, prefix, c->records, c->targets, NULL);
         close(fd);
 }
 
@@ -271,6 +273,21 @@ TEST_PLUGIN(test_request, "request") {
         text = g_variant_print(holders, FALSE);
         g_assert_nonnull(strstr(text, "'me'"));
         g_assert_nonnull(strstr(text, "'ReadOnly': <true>"));
+        assert_answer(c, "VolumeDriver.Unmount", NAMED("v"), DONE);
+}
+
+/* As the unit calls it: the ids are those of a caller that is not root. */
+TEST_PLUGIN(test_prefix, "prefix") {
+        c->id_prefix = "selvol-volume-plugin/";
+        plugin_restart(c, "10s");
+        assert_answer(c, "VolumeDriver.Create", CREATE_DB, DONE);
+        assert_mounted_at(c, "VolumeDriver.Mount", DB, "db");
+        g_assert_cmpuint(count_holders(&c->f, "selvol_2dvolume_2dplugin_2fdb"), ==, 1);
+        assert_answer(c, "VolumeDriver.Create",
+                      CREATE("v", "\"source\":\"/dev/xfs\",\"level\":\"s0\",\"volume\":\"pvc-1\""), DONE);
+        assert_mounted_at(c, "VolumeDriver.Mount", NAMED("v"), "v");
+        g_assert_cmpuint(count_holders(&c->f, "pvc_2d1"), ==, 1);
+        assert_answer(c, "VolumeDriver.Unmount", DB, DONE);
         assert_answer(c, "VolumeDriver.Unmount", NAMED("v"), DONE);
 }
 

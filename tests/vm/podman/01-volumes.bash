@@ -7,6 +7,10 @@
 . ./volumes.bash
 
 is 'off by default' "$(systemctl is-enabled selvol-volume-plugin.socket)" disabled
+# An earlier version, which ran as root, has left this.
+mkdir -m 700 /var/lib/selvol-volume-plugin
+: >/var/lib/selvol-volume-plugin/.old
+restorecon -R /var/lib/selvol-volume-plugin
 set_up_volumes
 
 like 'create: without a source' "$(create bad --opt level=$level)" 'Pass --opt source=SOURCE'
@@ -16,6 +20,10 @@ like 'create: no such device' "$(create bad --opt source=/dev/nothing --opt leve
 is 'create' "$(create db --opt source=/dev/scratch0 --opt level=$level)" db
 is 'ls' "$(podman volume ls --format '{{.Driver}} {{.Name}}')" 'selvol db'
 is 'inspect: not mounted' "$(inspect db Mountpoint)" ''
+is 'its user' "$(stat -c '%U %G' "/proc/$(plugin_pid)")" "$user $user"
+is 'its capabilities' "$(sed -n 's/^CapBnd:\s*//p' "/proc/$(plugin_pid)/status")" 0000000000000000
+is 'systemd has given it the records' "$(stat -c '%U %a' /var/lib/selvol-volume-plugin /var/lib/selvol-volume-plugin/.old | xargs)" "$user 700 $user 644"
+rm /var/lib/selvol-volume-plugin/.old
 is 'its domain' "$(ps -o label= -p "$(plugin_pid)" | cut -d: -f3)" selvol_volume_plugin_t
 is 'the socket' "$(stat -c '%U %a' /run/selvol/volume-plugin.sock)" 'root 600'
 
@@ -23,11 +31,11 @@ start one 'echo word >/data/one; sleep 1000' -v db:/data >/dev/null
 soon 'one: runs' is_in_volume one
 is_labeled 'one: the label' "$T" $level
 is 'inspect: mounted' "$(inspect db Mountpoint)" "$T"
-like 'the holder' "$(property db Holders)" '"podman:db"' "\"$T\""
+like 'the holder' "$(property $V Holders)" '"podman:db"' "\"$T\""
 container_says 'two: the same level at once' $level 'cat /data/one' word db:/data
-is 'two: one holder' "$(property db Holders | cut -d' ' -f1)" 1
+is 'two: one holder' "$(property $V Holders | cut -d' ' -f1)" 1
 container_may_not 'three: another level' s0:c1,c2 'cat /data/one' db:/data
-yes 'still mounted for the first one' is_held db "$T"
+yes 'still mounted for the first one' is_held $V "$T"
 
 # systemd starts each killed process again.
 pid=$(plugin_pid)
@@ -40,7 +48,7 @@ podman rm -f -t 0 one >/dev/null 2>&1
 soon 'selvold and the worker were killed: unmounted after the last one' is_not_mounted "$T"
 isnt_old() { [[ $(plugin_pid) != "$pid" && $(plugin_pid) != 0 ]]; }
 yes 'the plugin is another process' isnt_old
-yes 'no holder' has_no_holder db
+yes 'no holder' has_no_holder $V
 
 # podman 4 fails with :Z, and podman 5 ignores that it can't write labels.
 if [[ $(podman --version) == *' 4.'* ]]; then
@@ -54,10 +62,21 @@ container_says ':U' $level 'cat /data/one' word db:/data:U
 
 # Another holder has the volume with another label.
 mkdir -p "$pods/a/v"
-mount_with s0:c3,c4 db /dev/scratch0 "$pods/a/v" 'Holder s pod-A'
+mount_with s0:c3,c4 $V /dev/scratch0 "$pods/a/v" 'Holder s pod-A'
 in_container $level true db:/data
 like 'in use: refused' "$output" "in use with context $file_type:s0:c3,c4, held by pod-A at $pods/a/v since"
-unmount_volume db "$pods/a/v"
+# polkit allows the plugin no more than its page says.
+denied=InteractiveAuthorizationRequired
+mkdir -p $targets-else/v
+for target in "$pods/b/v" $targets-else/v; do
+    caller=$user refused "the plugin may not mount at $target" $denied org.selvol1.mount-volume mount_volume $user/b none "$target" 'FSType s tmpfs'
+    caller=$user refused "nor plan for $target" $denied org.selvol1.plan-volume plan_volume $user/b none "$target" 'FSType s tmpfs'
+done
+caller=$user refused 'nor unmount what others have' $denied org.selvol1.unmount-volume unmount_volume $V "$pods/a/v"
+caller=$user refused 'nor have it relabeled' $denied org.selvol1.relabel-volume call Relabel 'ssa{sv}' $V '' 0
+caller=$user refused 'nor forget it' $denied org.selvol1.forget-volume forget_volume $V
+rmdir $targets-else/v $targets-else
+unmount_volume $V "$pods/a/v"
 container_says 'no more in use' $level 'cat /data/one' word db:/data
 
 # podman copies the files of the image into an empty volume.
@@ -73,12 +92,12 @@ create slow --opt source=/dev/scratch2 --opt level=$level --opt policy=Always --
 plugin_waits ''
 in_container $level true slow:/data
 # the progress in the message: bus /volume-plugin/relabel
-like 'relabel: told' "$output" 'Volume slow is not mounted yet' "see 'selvolctl jobs'"
+like 'relabel: told' "$output" "Volume $user/slow is not mounted yet" "see 'selvolctl jobs'"
 plugin_waits 290s
 soon 'relabel: goes on' is_mounted $targets/slow
-yes 'relabel: held, and podman does not know' is_held slow $targets/slow
+yes 'relabel: held, and podman does not know' is_held $user/slow $targets/slow
 yes 'relabel: selvolctl unmount' selvolctl unmount -q $targets/slow
-yes 'relabel: selvolctl unmount: it is free' has_no_holder slow
+yes 'relabel: selvolctl unmount: it is free' has_no_holder $user/slow
 yes 'relabel: selvolctl unmount: not mounted' is_not_mounted $targets/slow
 sees_all_of_it() { in_container "$level" 'look /data' slow:/data && [[ $output == *'refused 0' ]]; }
 yes 'relabel: the next start has it' sees_all_of_it

@@ -4,6 +4,7 @@
 
 targets=/var/lib/selvol-volumes/podman
 T=$targets/db level=s0:c10,c20
+user=selvol-volume-plugin V=selvol-volume-plugin/db     # selvold's id of the volume db
 
 create() { podman volume create --driver selvol "${@:2}" "$1" 2>&1; }
 # start NAME COMMAND VOLUME...: starts a container in the background, with the volumes' level
