@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The worker's unit gives the worker no mount namespace of its own, in which its mounts would never reach
-the host, and takes away nothing that the worker needs. Both units react to an error in the configuration.
+the host, and takes away nothing that the worker needs. Both units react to an error in the configuration. No other unit runs as root.
 
 The list is that of exec_needs_mount_namespace() in systemd 252, with the additions of later versions."""
 
@@ -111,6 +111,27 @@ NEEDED = {
 }
 
 
+# Services that run as root, and why.
+ROOT = {
+    "selvol-worker.service.in": "mounts for the host, with capabilities in the host's user namespace",
+}
+
+
+def runs_as_root(text):
+    values = dict(settings(text))
+    return values.get("User", "") in {"", "root", "0"} and values.get("DynamicUser", "") in OFF
+
+
+def judge_user(name, text, sysusers):
+    """A service has a user of its own, which sysusers makes, unless the table has a reason."""
+    if runs_as_root(text):
+        return [] if name in ROOT else ["it runs as root"]
+    if name in ROOT:
+        return ["it is not root any more: take it out of the table"]
+    user = dict(settings(text)).get("User")
+    return [] if not user or re.search(rf"^u {user} ", sysusers, re.M) else [f"nobody makes the user {user}"]
+
+
 def self_test():
     """Returns (name, passed) for tests that the judge notices every entry of the list, and nothing else."""
     tests = []
@@ -134,6 +155,12 @@ def self_test():
         ("another section is harmless", not judge("[Unit]\nPrivateTmp=yes\n")),
         ("weights are noticed", limits_its_load("[Service]\nCPUWeight=50\nIOWeight=50\n")),
         ("missing weights are noticed", not limits_its_load("[Service]\nCPUWeight=50\n")),
+        ("no user is noticed", bool(judge_user("a", "[Service]\nUser=\nDynamicUser=no\n", ""))),
+        ("root is noticed", bool(judge_user("a", "[Service]\nUser=root\n", "u root "))),
+        ("a user that nobody makes is noticed", bool(judge_user("a", "[Service]\nUser=b\n", "u bb - \n"))),
+        ("an exception without need is noticed", bool(judge_user(next(iter(ROOT)), "[Service]\nUser=b\n", "u b - \n"))),
+        ("a user is harmless", not judge_user("a", "[Service]\nUser=b\n", "u b - \n")),
+        ("a dynamic user is harmless", not judge_user("a", "[Service]\nDynamicUser=yes\n", "")),
         ("high weights are noticed", not limits_its_load("[Service]\nCPUWeight=50\nIOWeight=100\n")),
     ]
     return tests
@@ -151,6 +178,9 @@ def main():
         if path.parent == units and not limits_its_load(path.read_text(encoding="utf-8")):
             wrong.append("CPUWeight= and IOWeight= are not below 100")
         report(path.relative_to(units.parent).as_posix(), wrong)
+    sysusers = "".join(path.read_text(encoding="utf-8") for path in sorted(units.glob("*sysusers.conf")))
+    for path in sorted(units.glob("*.service*")):
+        report(f"units/{path.name}: its user", judge_user(path.name, path.read_text(encoding="utf-8"), sysusers))
     for name, lines in NEEDED.items():
         report(f"units/{name} has what it needs",
                sorted(set(lines) - set((units / name).read_text(encoding="utf-8").splitlines())))
