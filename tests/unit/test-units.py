@@ -96,19 +96,44 @@ def limits_its_load(text):
 # The units must have these lines. 78 is the exit status for an error in the configuration.
 CONFIG = ["ExecReload=kill -HUP $MAINPID", "ExecReload=@libexecdir@/selvold --check-config",
           "RestartPreventExitStatus=78"]
+# All but the worker's, which may have no mount namespace.
+SANDBOX = ["CapabilityBoundingSet=", "IPAddressDeny=any", "LimitCORE=0", "NoExecPaths=/", "PrivateIPC=yes", "PrivateMounts=yes",
+           "PrivateNetwork=yes", "PrivateUsers=yes", "ProtectSystem=strict", "SocketBindDeny=any",
+           "InaccessiblePaths=-/run/systemd/private -/run/podman -/run/docker -/run/docker.sock -/run/containerd -/run/crio"]
 NEEDED = {
-    "selvol-worker.service.in": CONFIG + ["LimitCORE=0", "MemoryMax=25%", "OOMPolicy=continue"],
-    "selvold.service.in": CONFIG + ["MemoryMax=256M", "LimitCORE=0"],
-    "selvol-metrics.service.in": ["DynamicUser=yes", "RestrictAddressFamilies=none", "IPAddressDeny=any", "PrivateNetwork=yes",
-                                  "CapabilityBoundingSet=", "MemoryMax=192M", "LimitCORE=0"],
+    "selvol-worker.service.in": CONFIG + ["LimitCORE=0", "MemoryMax=25%", "OOMPolicy=continue", "SocketBindDeny=any",
+                                          "SystemCallFilter=~@aio @keyring @memlock @pkey @ipc"],
+    "selvold.service.in": CONFIG + SANDBOX + ["LimitNOFILE=4096", "MemoryMax=256M", "RestrictAddressFamilies=AF_UNIX"],
+    "selvol-metrics.service.in": SANDBOX + ["DynamicUser=yes", "LimitNOFILE=128", "MemoryMax=192M", "RestrictAddressFamilies=none"],
     "selvol-metrics.socket": ["ListenStream=127.0.0.1:24810", "IPAddressDeny=any", "IPAddressAllow=localhost"],
-    "selvol-volume-plugin.service.in": ["CapabilityBoundingSet=", "RestrictAddressFamilies=AF_UNIX", "IPAddressDeny=any", "PrivateNetwork=yes",
-                                        "ProtectSystem=strict", "ReadWritePaths=/var/lib/selvol-volumes/podman", "MemoryMax=128M",
-                                        "LimitCORE=0"],
+    "selvol-volume-plugin.service.in": SANDBOX + ["LimitNOFILE=1024", "MemoryMax=128M", "ReadWritePaths=/var/lib/selvol-volumes/podman",
+                                                  "RestrictAddressFamilies=AF_UNIX"],
     "selvol-volume-plugin.socket": ["ListenStream=/run/selvol/volume-plugin.sock", "SocketUser=root", "SocketMode=0600"],
     "selvol.target": ["Wants=selvold.service", "After=selvold.service", "StopWhenUnneeded=yes", "IgnoreOnIsolate=yes"],
     "selvol-worker.socket": ["SocketUser=selvol", "SocketMode=0600"],
 }
+
+
+
+
+def judge_programs(text):
+    """Where nothing may be executed but some paths, these have all that systemd starts, and the libraries."""
+    values = list(settings(text))
+    if ("NoExecPaths", "/") not in values:
+        return []
+    allowed = {path.lstrip("-") for key, value in values if key == "ExecPaths" for path in value.split()}
+    programs = {value.split()[0] for key, value in values if key.startswith("Exec") and key != "ExecPaths"}
+    needed = {name if "/" in name else f"/usr/bin/{name}" for name in programs} | {"/usr/lib", "/usr/lib64", "/lib", "/lib64"}
+    return [f"{path} can't be executed" for path in sorted(needed - allowed)]
+
+
+def judge_capabilities(unit, drop_in, policy):
+    """The policy allows the worker the capabilities that its unit leaves it, and no others."""
+    left = {name.removeprefix("CAP_").lower() for text in (unit, drop_in) for key, value in settings(text)
+            if key == "CapabilityBoundingSet" for name in value.split()}
+    allowed = {name for names in re.findall(r"allow selvol_worker_t self:capability (?:{([^}]*)}|(\w+));", policy)
+               for name in " ".join(names).split()}
+    return sorted(left ^ allowed)
 
 
 # Services that run as root, and why.
@@ -135,6 +160,7 @@ def judge_user(name, text, sysusers):
 def self_test():
     """Returns (name, passed) for tests that the judge notices every entry of the list, and nothing else."""
     tests = []
+    closed = "NoExecPaths=/\nExecReload=kill 1\nExecPaths="
     for key, harmless in NAMESPACE.items():
         tests.append((f"{key}=yes is noticed", bool(judge(f"[Service]\n{key}=yes\n"))))
         for value in sorted(harmless):
@@ -155,6 +181,11 @@ def self_test():
         ("another section is harmless", not judge("[Unit]\nPrivateTmp=yes\n")),
         ("weights are noticed", limits_its_load("[Service]\nCPUWeight=50\nIOWeight=50\n")),
         ("missing weights are noticed", not limits_its_load("[Service]\nCPUWeight=50\n")),
+        ("a program is noticed", judge_programs(f"[Service]\n{closed} /usr/lib /usr/lib64 /lib /lib64\n") == ["/usr/bin/kill can't be executed"]),
+        ("libraries are noticed", len(judge_programs(f"[Service]\n{closed} /usr/bin/kill\n")) == 4),
+        ("no such limit is harmless", not judge_programs("[Service]\nExecReload=kill 1\n")),
+        ("a capability is noticed", bool(judge_capabilities("[Service]\nCapabilityBoundingSet=CAP_KILL\n", "", ""))),
+        ("so is one of the policy", bool(judge_capabilities("", "", "allow selvol_worker_t self:capability { kill };"))),
         ("no user is noticed", bool(judge_user("a", "[Service]\nUser=\nDynamicUser=no\n", ""))),
         ("root is noticed", bool(judge_user("a", "[Service]\nUser=root\n", "u root "))),
         ("a user that nobody makes is noticed", bool(judge_user("a", "[Service]\nUser=b\n", "u bb - \n"))),
@@ -180,7 +211,10 @@ def main():
         report(path.relative_to(units.parent).as_posix(), wrong)
     sysusers = "".join(path.read_text(encoding="utf-8") for path in sorted(units.glob("*sysusers.conf")))
     for path in sorted(units.glob("*.service*")):
+        report(f"units/{path.name}: what it executes", judge_programs(path.read_text(encoding="utf-8")))
         report(f"units/{path.name}: its user", judge_user(path.name, path.read_text(encoding="utf-8"), sysusers))
+    report("the worker's capabilities", judge_capabilities(*((units.parent / name).read_text(encoding="utf-8") for name in
+           ("units/selvol-worker.service.in", "units/selvol-worker-network.conf", "selinux/selvol.te"))))
     for name, lines in NEEDED.items():
         report(f"units/{name} has what it needs",
                sorted(set(lines) - set((units / name).read_text(encoding="utf-8").splitlines())))

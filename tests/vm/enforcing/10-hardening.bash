@@ -19,6 +19,10 @@ is 'selvold: a system call filter' "$(status_of "$daemon" Seccomp)" 2
 is 'selvold: its domain' "$(ps -o label= -p "$daemon")" system_u:system_r:selvold_t:s0
 is 'selvold: not in the host'\''s mount namespace' \
     "$([[ $(readlink "/proc/$daemon/ns/mnt") != "$(readlink /proc/1/ns/mnt)" ]] && echo other)" other
+yes 'selvold: a reload' systemctl reload selvold
+no 'selvold: nothing else can be executed' nsenter -t "$daemon" -m id
+is 'selvold: what makes root is not there' "$(stat -c %a "/proc/$daemon/root/run/systemd/private")" 0
+is 'selvold: descriptors' "$(prlimit -n -o SOFT,HARD --noheadings -p "$daemon" | xargs)" '4096 4096'
 is 'selvold: the state is its own' "$(stat -c '%U %a' /var/lib/selvol)" 'selvol 700'
 is 'selvold: the state has its type' "$(stat -c %C /var/lib/selvol/state.db | cut -d: -f3)" selvold_var_lib_t
 
@@ -68,6 +72,12 @@ no selvol_worker_t selvol_conf_t file write
 no selvol_worker_t selvol_conf_t file relabelfrom
 no selvol_worker_t fixed_disk_device_t chr_file read
 no selvol_worker_t selvol_worker_t tcp_socket create
+no selvol_worker_t selvol_worker_t capability kill
+no selvol_worker_t selvol_worker_t capability sys_resource
+no selvol_volume_plugin_t selvol_volume_plugin_t capability dac_override
+no selvol_volume_plugin_t shadow_t file read
+no selvol_volume_plugin_t container_file_t dir read
+no selvol_volume_plugin_t selvold_var_lib_t file read
 no selvol_metrics_t selvol_metrics_t tcp_socket create
 no selvol_metrics_t selvol_metrics_t tcp_socket bind
 no selvol_metrics_t selvold_runtime_t file write
@@ -96,8 +106,10 @@ is 'no crash' "$(journalctl -q -b -o cat -u selvold -u selvol-worker | grep -ciE
 # The kernel does not audit a system call that the unit's filter refuses, so the test makes systemd log these instead.
 drop_in=/run/systemd/system/selvol-worker.service.d/log.conf
 mkdir -p ${drop_in%/*}
-filter=$(sed -n 's/^SystemCallFilter=//p' "$(systemctl show -P FragmentPath selvol-worker)")
-printf '[Service]\nSystemCallFilter=\nSystemCallLog=~%s\n' "$filter" >$drop_in
+{
+    printf '[Service]\nSystemCallFilter=\n'
+    sed -n 's/^SystemCallFilter=~/SystemCallLog=/p; t; s/^SystemCallFilter=/SystemCallLog=~/p' "$(systemctl show -P FragmentPath selvol-worker)"
+} >$drop_in
 systemctl daemon-reload
 systemctl restart selvol-worker
 mkfs.ext4 -q -F /dev/scratch0

@@ -23,4 +23,22 @@ unmount_volume permissive "$T"
 setenforce 0
 mode_is() { [[ $(selinux_mode) == "$1" ]]; }
 soon 'the mode changes while nothing is mounted' mode_is permissive
+
+# An attacker who controls the volume plugin has its user and its sandbox, but not, here, the policy that confines it.
+drop_in=/run/systemd/system/selvol-volume-plugin.service.d/intruder.conf said=/var/lib/selvol-volume-plugin/said
+cat >$scratch/intruder <<'END'
+echo "$(id -un) $(sed -n 's/^CapEff:\s*//p' /proc/self/status)"
+for file in /etc/shadow /var/lib/selvol/state.db; do head -c1 $file >/dev/null && echo "reads $file"; done
+for socket in /run/systemd/private /run/podman/podman.sock /run/selvol/worker; do socat -u /dev/null UNIX-CONNECT:$socket && echo "connects to $socket"; done
+busctl call org.freedesktop.systemd1 /org/freedesktop/systemd1 org.freedesktop.systemd1.Manager StartUnit ss selvol-metrics.socket replace && echo starts
+busctl call org.selvol1 /org/selvol1 org.selvol1.Manager MountVolume 'sssa{sv}' a none /var/lib/kubelet/pods/permissive/v 1 FSType s tmpfs && echo mounts
+END
+mkdir -p ${drop_in%/*}
+printf '[Service]\nType=oneshot\nRestart=no\nNoExecPaths=\nExecStart=\nExecStart=sh -c "sh %s >%s 2>/dev/null || true"\n' $scratch/intruder $said >$drop_in
+systemctl daemon-reload
+yes 'the plugin is taken over' systemctl start selvol-volume-plugin.service
+is 'it gets nothing' "$(<$said)" 'selvol-volume-plugin 0000000000000000'
+rm $drop_in $said
+systemctl daemon-reload
+systemctl stop selvol-volume-plugin.socket
 clean permissive
