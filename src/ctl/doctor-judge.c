@@ -88,7 +88,7 @@ static int judge_module(const NodeFacts *n, json_t *findings) {
         if (n->module == NO)
                 return add_finding(
                         findings, "module", n->enforcing ? problem : warning,
-                        "semodule -i /usr/share/selinux/packages/selvol.pp && restorecon -RFi /usr/libexec/selvol* /usr/sbin/mount.selvol /usr/lib/selvol /etc/selvol /run/selvol /run/selvold /var/lib/selvol /var/lib/selvol-volume-plugin && restorecon -Fi /var/lib/selvol-volumes/podman && systemctl restart selvol-worker.socket selvol-worker selvold",
+                        "semodule -i /usr/share/selinux/packages/selvol.pp && restorecon -RFi /usr/libexec/selvol* /usr/sbin/mount.selvol /usr/lib/selvol /etc/selvol /run/selvol /run/selvold /var/lib/selvol /var/lib/selvol-volume-plugin && restorecon -RFix /var/lib/selvol-images && restorecon -Fi /var/lib/selvol-volumes/podman && systemctl restart selvol-worker.socket selvol-worker selvold",
                         "selvol's policy module is not loaded: the policy may drop the service's answers.");
         return add_finding(findings, "module", ok, NULL, "selvol's policy module is loaded.");
 }

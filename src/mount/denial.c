@@ -12,10 +12,14 @@
 
 static const struct {
         const char *noun, *types, *type;
+        const char *shared; /* a directory of which the others' type has to stay */
 } objects[DENIED_OBJECTS] = {
         [DENIED_TARGET] = { "target", "container_file_t, container_var_lib_t and var_lib_t", "container_file_t" },
-        [DENIED_IMAGE] = { "image", "container_file_t, container_var_lib_t and var_lib_t", "container_file_t" },
-        [DENIED_DEVICE] = { "device", "fixed_disk_device_t, removable_device_t and device_t", "fixed_disk_device_t" },
+        [DENIED_IMAGE] = { "image",
+                           "selvol_image_t, and read container_file_t, container_var_lib_t and var_lib_t (with 'setsebool -P selvol_write_other_images on' also write)",
+                           "selvol_image_t", "/var/lib" },
+        [DENIED_DEVICE] = { "device", "fixed_disk_device_t, removable_device_t and device_t", "fixed_disk_device_t",
+                            "/dev" },
 };
 
 /* Reads a file of selinuxfs as text. Returns 0 or a negative errno. */
@@ -110,8 +114,14 @@ const char *denial_types(DeniedObject object) {
         return objects[object].types;
 }
 
+static bool is_for_images(const char *directory) {
+        static const char images[] = "/var/lib/selvol-images";
+
+        return streq(directory, images) || path_is_beneath(directory, images);
+}
+
 char *denial_remedy(DeniedObject object, const char *path, const char *directory) {
-        const bool device = object == DENIED_DEVICE, alone = device && streq(directory, "/dev");
+        const bool device = object == DENIED_DEVICE, alone = streq_ptr(directory, objects[object].shared);
         const char *place = alone ? path : directory, *all = alone ? "" : device ? "/.*" : "(/.*)?";
         _cleanup_free_ char *pattern = strdup_printf("%s%s", place, all),
                             *quoted = pattern ? shell_quote(pattern) : NULL, *word = shell_quote(place);
@@ -119,7 +129,7 @@ char *denial_remedy(DeniedObject object, const char *path, const char *directory
         if (!quoted || !word)
                 return NULL;
         /* The policy has a type there that the worker may use; the object came from elsewhere. */
-        if (!device && path_is_beneath(directory, "/var/lib"))
+        if (!device && (object == DENIED_TARGET ? path_is_beneath(directory, "/var/lib") : is_for_images(directory)))
                 return strdup_printf("restorecon -RFx %s", word);
         /* -x: not into volumes that are mounted there. */
         return strdup_printf("semanage fcontext -a %s-t %s %s && restorecon -RFx %s", device ? "-f b " : "",
@@ -146,6 +156,15 @@ int denial_failure(DeniedObject object, int fd, const char *path, const char *di
                 f, FAILURE_SELINUX_DENIED,
                 "SELinux denies selvol-worker the %s '%s' of type %s: it may use %s. To give it such a type: %s",
                 objects[object].noun, escaped, type, objects[object].types, remedy);
+}
+
+int denial_source_failure(int fd, const char *path, Failure *f) {
+        const char *slash = strrchr(path, '/');
+        _cleanup_free_ char *directory = strndup(path, slash > path ? (size_t) (slash - path) : 1);
+
+        if (!directory)
+                return -ENOMEM;
+        return denial_failure(startswith(path, "/dev/") ? DENIED_DEVICE : DENIED_IMAGE, fd, path, directory, f);
 }
 
 static int type_failure(const char *source, const char *context, Failure *f) {

@@ -34,6 +34,9 @@ const char *denial_types(DeniedObject object);
  * -ENOMEM. */
 int denial_failure(DeniedObject object, int fd, const char *path, const char *directory, Failure *f) _warn_unused_;
 
+/* Explains -EACCES of a source, or of a directory above, that fd is open at. Returns as denial_failure(). */
+int denial_source_failure(int fd, const char *path, Failure *f) _warn_unused_;
+
 /* Explains EACCES of the call that mounts the source, whose name is escaped. context: empty without one.
  * Returns as denial_failure(). */
 int denial_mount_failure(const char *source, const char *fs_type, const char *context, Failure *f) _warn_unused_;

@@ -193,7 +193,8 @@ static int lock_image(const Source *s, const char *locks) {
 /* Attaches the image for writing if possible, also for a read-only mount, so that a later holder can write.
  * Some writable images can't be opened for writing, such as append-only ones. */
 static int attach_image(const Source *s, int *ret_fd, char **ret_path, bool *ret_read_only) {
-        _cleanup_close_ int writable = s->read_only ? -EROFS : open_again(s->fd, O_RDWR), fd = -EBADF;
+        _cleanup_close_ int writable = s->read_only || s->write_denied ? -EROFS : open_again(s->fd, O_RDWR),
+                            fd = -EBADF;
         const bool read_only = writable == -EROFS || writable == -EPERM;
         _cleanup_free_ char *path = NULL;
         int r;

@@ -40,17 +40,7 @@ void source_done(Source *s) {
         *s = SOURCE_INIT;
 }
 
-/* fd: opened at the path, or at a directory above. */
-static int source_denial(const char *path, int fd, Failure *f) {
-        const char *slash = strrchr(path, '/');
-        _cleanup_free_ char *directory = strndup(path, slash > path ? (size_t) (slash - path) : 1);
-
-        if (!directory)
-                return -ENOMEM;
-        return denial_failure(startswith(path, "/dev/") ? DENIED_DEVICE : DENIED_IMAGE, fd, path, directory, f);
-}
-
-/* Explains errors of a source path. fd: as for source_denial(). Returns INVALID_VOLUME, MOUNT_FAILED,
+/* Explains errors of a source path. fd: as for denial_source_failure(). Returns INVALID_VOLUME, MOUNT_FAILED,
  * SELINUX_DENIED, or error if it is not about the path. */
 static int path_failure(const char *source, int fd, int error, Failure *f) {
         switch (error) {
@@ -72,7 +62,7 @@ static int path_failure(const char *source, int fd, int error, Failure *f) {
                         f, FAILURE_MOUNT_FAILED, source,
                         "Source '%s' can't be read (EIO): check the device, the kernel's log says more (journalctl -k).");
         case -EACCES:
-                return source_denial(source, fd, f);
+                return denial_source_failure(fd, source, f);
         case -ENAMETOOLONG:
                 return failure_set_about(f, FAILURE_INVALID_VOLUME, source,
                                          "Source '%s' has a name that is too long.");
@@ -295,12 +285,13 @@ static int open_image(Source *s, int pinned, const struct stat *st) {
         s->is_image = true;
         s->image_device = st->st_dev;
         s->image_inode = st->st_ino;
-        /* The image is on a read-only file system, or immutable. EACCES is an error: permissions of its image
-         * must not make a volume read-only. */
+        /* The image is on a read-only file system, or immutable. EACCES is something else: permissions of its
+         * image must not make a volume read-only. */
         if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) < 0) {
-                if (errno != EROFS && errno != EPERM)
+                if (errno != EROFS && errno != EPERM && errno != EACCES)
                         return -errno;
-                s->read_only = true;
+                s->write_denied = errno == EACCES;
+                s->read_only = !s->write_denied;
         }
         s->fd = open_again(pinned, O_RDONLY);
         return s->fd < 0 ? s->fd : 0;
@@ -363,7 +354,7 @@ static int open_local(const char *name, const Settings *settings, SourceUser use
                 return -ENOMEM;
         r = in_dev ? open_device(s, pinned, st.st_rdev, source, settings, user, f) : open_image(s, pinned, &st);
         if (r == -EACCES)
-                return source_denial(s->path, pinned, f);
+                return denial_source_failure(pinned, s->path, f);
         return r < 0 ? path_failure(source, pinned, r, f) : r;
 }
 

@@ -12,6 +12,7 @@ typedef struct Source {
         int fd;               /* of a block device or image, for reading */
         bool is_image;        /* a regular file, mounted over a loop device */
         bool read_only;       /* the device or the image can't be written */
+        bool write_denied;    /* SELinux, or a server, lets this process only read the image */
         dev_t device;         /* of a block device */
         dev_t image_device;   /* st_dev and st_ino of an image */
         ino_t image_inode;

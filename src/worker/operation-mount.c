@@ -4,6 +4,7 @@
 #include "basic/log.h"
 #include "basic/time-util.h"
 #include "label/selinux.h"
+#include "mount/denial.h"
 #include "mount/detached.h"
 #include "mount/mount-note.h"
 #include "mount/mount-removal.h"
@@ -222,6 +223,8 @@ int operation_mount(Child *c, const MountCall *call, OperationResult *result, Fa
         if (r != 0)
                 return r;
         r = observe_and_ask(c, call, &source, &question, &answer, f);
+        if (r == 0 && source.write_denied && !answer.read_only)
+                r = denial_source_failure(source.fd, source.path, f);
         if (r != 0 || call->only_plan)
                 return r;
         before = source_read_fingerprint(&source);

@@ -393,6 +393,24 @@ static void test_denied(gconstpointer data) {
         g_assert_false(is_mounted(target));
 }
 
+#define TO_READ_ONLY "inject=faccessat2:error=EACCES"
+
+/* An image that may be read, and not written, can be mounted read-only. */
+TEST(test_denied_writing, "/refuse/denied-writing") {
+        g_autofree char *image = make_image("denied-writing", "ext4"), *target = make_target("denied-writing");
+        Arguments a = volume_at(image, "ext4", T "free", .read_only = true);
+        g_autoptr(Worker) traced = worker_start_traced(TO_READ_ONLY);
+
+        if (!traced)
+                return;
+        assert_says(call_mount(traced, &a), outcome.superblock_read_only, ==, true);
+        a.target = target;
+        a.read_only = false;
+        assert_fails(call_mount(traced, &a), "MountFailed", "can't be used (EACCES)");
+        g_assert_cmpint(umount2(T "free", 0), ==, 0);
+        assert_no_loop(image);
+}
+
 TEST(test_not_mounted, "/refuse/not-mounted") {
         assert_fails(call_adopt(worker, &(Arguments){ .target = T "free" }), "InvalidTarget", "Nothing is mounted");
         assert_fails(call_adopt(worker, &(Arguments){ .target = "/proc" }), "PathNotAllowed");
@@ -437,15 +455,16 @@ TEST(test_not_propagating, "/not-propagating") {
         g_assert_cmpint(umount2(TEST_DIR, MNT_DETACH), ==, 0);
 }
 
-#define TO_TYPE "semanage fcontext -a -t container_file_t '"
-#define TO_LOAD "ausearch -m AVC -c selvol-worker | audit2allow -M selvol-local && semodule -i selvol-local.pp"
+#define TO_TYPE       "semanage fcontext -a -t container_file_t '"
+#define TO_IMAGE_TYPE "semanage fcontext -a -t selvol_image_t '"
+#define TO_LOAD       "ausearch -m AVC -c selvol-worker | audit2allow -M selvol-local && semodule -i selvol-local.pp"
 
 void add_tests(void) {
         static const Denial denials[] = {
                 { "attach", "inject=move_mount:error=EACCES", .needle = "the target '" T "denied' of type mnt_t",
                   .remedy = TO_TYPE TEST_TARGETS "(/.*)?' && restorecon -RFx " TEST_TARGETS },
-                { "image", "inject=faccessat2:error=EACCES", .needle = "the image '" I "denied' of type mnt_t",
-                  .remedy = TO_TYPE TEST_IMAGES "(/.*)?' && restorecon -RFx " TEST_IMAGES },
+                { "image", TO_READ_ONLY, .needle = "the image '" I "denied' of type mnt_t",
+                  .remedy = TO_IMAGE_TYPE TEST_IMAGES "(/.*)?' && restorecon -RFx " TEST_IMAGES },
                 { "mount", "inject=fsconfig:error=EACCES:when=2+", .needle = "a mount of " I "denied as ext4",
                   .remedy = TO_LOAD, .of_context = true },
                 /* A step without words of its own. */

@@ -88,6 +88,25 @@ mkfs.ext4 -q -F "$I/to-be-denied"
 chcon -t user_home_t "$I/to-be-denied"
 refused 'an image of a type that is not allowed' SELinuxDenied 'of type user_home_t' from "$I/to-be-denied"
 like 'an image of such a type: the remedy' "$message" "restorecon -RFx $I"
+# The types of other files of the node
+chcon -t var_lib_t "$I/to-be-denied"
+refused 'to write an image of such a type' SELinuxDenied 'of type var_lib_t' from "$I/to-be-denied"
+like 'to write such an image: the remedy' "$message" "restorecon -RFx $I" 'setsebool -P selvol_write_other_images on'
+from "$I/to-be-denied" 'ReadOnly b true'
+is 'to read one' "$error" ''
+unmount_volume bad "$T"
+setsebool selvol_write_other_images on
+from "$I/to-be-denied"
+is 'to write one, with the boolean' "$error" ''
+unmount_volume bad "$T"
+setsebool selvol_write_other_images off
+restorecon -F "$I/to-be-denied"
+is 'an image has its type' "$(label_of "$I/to-be-denied" | cut -d: -f3)" selvol_image_t
+from "$I/to-be-denied"
+is 'to write one of that type' "$error" ''
+unmount_volume bad "$T"
+no_loop_is_left 'to write one of that type'
+forget_volume bad
 rm "$I/to-be-denied"
 
 context() { mount_volume bad /dev/scratch0 "$T" "SELinuxContext s $1" "$policy" "$supported"; }

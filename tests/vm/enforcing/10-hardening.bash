@@ -72,6 +72,11 @@ no selvol_worker_t selvol_conf_t file write
 no selvol_worker_t selvol_conf_t file relabelfrom
 no selvol_worker_t fixed_disk_device_t chr_file read
 no selvol_worker_t selvol_worker_t tcp_socket create
+no selvol_worker_t var_lib_t file write
+no selvol_worker_t container_file_t file write
+no selvol_worker_t container_var_lib_t file write
+no selvol_worker_t selvol_image_t file relabelfrom
+no container_t selvol_image_t file read
 no selvol_worker_t selvol_worker_t capability kill
 no selvol_worker_t selvol_worker_t capability sys_resource
 no selvol_volume_plugin_t selvol_volume_plugin_t capability dac_override
@@ -96,6 +101,7 @@ yes selvol_metrics_t selvold_runtime_t file read
 yes selvol_mount_t selvold_t dbus send_msg
 yes selvold_t selvol_mount_t dbus send_msg
 yes selvol_worker_t container_file_t filesystem mount
+yes selvol_worker_t selvol_image_t file write
 yes selvol_worker_t container_file_t dir mounton
 yes selvol_worker_t fixed_disk_device_t blk_file read
 EOF
