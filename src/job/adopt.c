@@ -109,6 +109,7 @@ const OperationType adopt_operation = {
         .done_message = MESSAGE_ADOPTED,
         .storage_operation = "volume_adopt",
         .changes = true,
+        .introduces = true,
         .check = check_adopt,
         .method = WORKER_ADOPT,
         .append = append_adopt_call,

@@ -5,6 +5,7 @@
 #include "job/job-log.h"
 #include "job/job-record.h"
 #include "job/forget.h"
+#include "job/introduce.h"
 #include "model/limits.h"
 #include "plan/plan-files.h"
 #include "plan/plan-group.h"
@@ -26,11 +27,16 @@ Holder *job_find_at_target(const Job *job, Volume **ret) {
 
 int job_check_limits(Job *job) {
         const Volume *v = job_volume(job);
+        int r;
 
         if (v && !job_find_holder(job) && volume_count_holders(v) >= HOLDERS_MAX)
                 return failure_set(&job->failure, FAILURE_LIMIT_REACHED,
                                    "Volume %s has %i holders, and can't have more: unmount one.", v->id, HOLDERS_MAX);
-        return v ? 0 : forget_check_room(job->jobs, &job->caller, &job->failure);
+        if (v)
+                return 0;
+        /* The record may have gone since the call. */
+        r = introduce_check(&job->caller, job->request.volume, &job->failure);
+        return r != 0 ? r : forget_check_room(job->jobs, &job->caller, &job->failure);
 }
 
 int job_check_target(Job *job) {

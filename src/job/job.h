@@ -260,6 +260,7 @@ typedef struct OperationType {
         const char *done_message;      /* MESSAGE_ID of success; NULL: none */
         const char *storage_operation; /* its name in kubelet's metrics; NULL: none */
         bool changes;                  /* claims its volume and its target */
+        bool introduces;               /* makes the record of a volume that has none; a plan predicts that */
         bool answered_early;           /* the call gets its reply when the walk begins */
         /* Runs before a child is started. Refuses what the record rules out. Operations without a Plan
          * question add their intent here. */

@@ -4,6 +4,7 @@
 #include "basic/log.h"
 #include "basic/time-util.h"
 #include "job/end.h"
+#include "job/introduce.h"
 #include "job/job-log.h"
 #include "job/jobs.h"
 #include "job/job-queue.h"
@@ -340,6 +341,11 @@ int job_start(Jobs *jobs, Operation operation, Request *request, VerifyDepth dep
         job = find_same(jobs, operation, request, depth);
         if (job)
                 return join_job(job, request, caller, reply, userdata, f);
+        if (operation_type(operation)->introduces && !volumes_find(&jobs->state->volumes, request->volume)) {
+                r = introduce_check(caller, request->volume, f);
+                if (r != 0)
+                        return r;
+        }
         r = places_admit(jobs, operation, caller, f);
         if (r != 0)
                 return r;

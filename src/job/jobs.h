@@ -12,7 +12,8 @@ DEFINE_CLEANUP_FUNC(Jobs *, jobs_free);
 /* Starts a job for an authorized call, or makes the call join an equal job. Calls reply once with userdata,
  * perhaps before this function returns. Takes over the contents of request and caller. For a verify and a
  * Relabel, the request's context is the expected or wanted one, "" for the recorded one. For an unmount, the
- * volume may be "": the volume at the target. Returns 0, -ENOMEM, or LIMIT_REACHED. */
+ * volume may be "": the volume at the target. Returns 0, -ENOMEM, LIMIT_REACHED, or INVALID_VOLUME for a new
+ * volume whose id this caller may not introduce. */
 int job_start(Jobs *jobs, Operation operation, Request *request, VerifyDepth depth, Caller *caller, JobReply reply,
               void *userdata, Failure *f) _warn_unused_;
 /* Forgets a call whose caller is gone. */

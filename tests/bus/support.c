@@ -288,6 +288,12 @@ guint count_refused(Fixture *f, GAsyncResult *const *calls, gsize n, const char 
         return n_refused;
 }
 
+const char *own_id(const char *name) {
+        g_autofree char *id = g_strdup_printf("%u/%s", getuid(), name);
+
+        return g_intern_string(id);
+}
+
 static GVariant *options_variant(const char *options) {
         g_autoptr(GError) error = NULL;
         GVariant *v = g_variant_parse(G_VARIANT_TYPE("a{sv}"), options ? options : "{}", NULL, NULL, &error);

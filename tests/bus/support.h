@@ -88,6 +88,9 @@ char *error_name(const char *kind);
  * The other calls have to fail with the error, or to succeed if it is NULL. */
 guint count_refused(Fixture *f, GAsyncResult *const *calls, gsize n, const char *text, const char *others);
 
+/* Returns an id that a caller who is not trusted may introduce, too. The string is interned. */
+const char *own_id(const char *name);
+
 /* These calls take options as text of type a{sv}, for example "{'ReadOnly': <true>}". */
 GVariant *mount_arguments(const char *volume, const char *source, const char *target, const char *options);
 GAsyncResult *start_mount(Fixture *f, const char *volume, const char *source, const char *target,

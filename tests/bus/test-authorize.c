@@ -25,22 +25,22 @@ static void set_up_silent(Fixture *f, gconstpointer data) {
 /* The methods are called in the order of the introspection data. */
 static const struct {
         const char *method;
-        const char *arguments; /* selvold asks polkit about these */
+        const char *arguments; /* selvold asks polkit about these; own_id() replaces OWN/v */
         const char *action;    /* NULL: anybody may call the method */
         const char *failure;   /* the error of a call that polkit allows; NULL: none */
 } methods[] = {
-        { "MountVolume", "('v', '/dev/vdb', '" T1 "', @a{sv} {})", "org.selvol1.mount-volume",
+        { "MountVolume", "('OWN/v', '/dev/vdb', '" T1 "', @a{sv} {})", "org.selvol1.mount-volume",
           "org.selvol1.Error.Incompatible" },
-        { "PlanVolume", "('v', '/dev/vdb', '" T1 "', @a{sv} {})", "org.selvol1.plan-volume" },
-        { "UnmountVolume", "('v', '" T1 "', @a{sv} {})", "org.selvol1.unmount-volume" },
-        { "AdoptVolume", "('v', '" T1 "', @a{sv} {})", "org.selvol1.adopt-volume",
+        { "PlanVolume", "('OWN/v', '/dev/vdb', '" T1 "', @a{sv} {})", "org.selvol1.plan-volume" },
+        { "UnmountVolume", "('OWN/v', '" T1 "', @a{sv} {})", "org.selvol1.unmount-volume" },
+        { "AdoptVolume", "('OWN/v', '" T1 "', @a{sv} {})", "org.selvol1.adopt-volume",
           "org.selvol1.Error.InvalidTarget" },
-        { "VerifyLabel", "('v', '', @a{sv} {})", "org.selvol1.verify-label", "org.selvol1.Error.NoSuchVolume" },
-        { "Relabel", "('v', '', @a{sv} {})", "org.selvol1.relabel-volume" },
+        { "VerifyLabel", "('OWN/v', '', @a{sv} {})", "org.selvol1.verify-label", "org.selvol1.Error.NoSuchVolume" },
+        { "Relabel", "('OWN/v', '', @a{sv} {})", "org.selvol1.relabel-volume" },
         { "ApplyOwnership", "('w', uint32 1000, @a{sv} {})", "org.selvol1.apply-ownership",
           "org.selvol1.Error.NoSuchVolume" },
-        { "ForgetVolume", "('v', @a{sv} {})", "org.selvol1.forget-volume", "org.selvol1.Error.Busy" },
-        { "GetVolume", "('v',)", INSPECT },
+        { "ForgetVolume", "('OWN/v', @a{sv} {})", "org.selvol1.forget-volume", "org.selvol1.Error.Busy" },
+        { "GetVolume", "('OWN/v',)", INSPECT },
         { "GetVolumeByTarget", "('" T1 "',)", INSPECT, "org.selvol1.Error.NoSuchVolume" },
         { "GetJob", "(@t 1,)", INSPECT, "org.selvol1.Error.NoSuchJob" },
         { "GetMetrics", NULL, INSPECT },
@@ -54,7 +54,10 @@ static const struct {
 };
 
 static GVariant *parse(const char *text) {
-        return text ? g_variant_parse(NULL, text, NULL, NULL, NULL) : NULL;
+        g_autoptr(GString) expanded = g_string_new(text);
+
+        (void) g_string_replace(expanded, "OWN/v", own_id("v"), 0);
+        return text ? g_variant_parse(NULL, expanded->str, NULL, NULL, NULL) : NULL;
 }
 
 static void check_question(GDBusMethodInvocation *question, const char *action) {
@@ -176,8 +179,9 @@ static GArray *make_rows(Fixture *f, Caller caller) {
 
         g_array_set_clear_func(rows, row_clear);
         mounted = call_allowed(f, caller, "/org/selvol1", "org.selvol1.Manager", "MountVolume",
-                               "('v', '/dev/walk-crawl', '" T1 "', {'SELinuxLevel': <'s0:c1'>})");
-        started = call_allowed(f, caller, "/org/selvol1", "org.selvol1.Manager", "Relabel", "('v', '', @a{sv} {})");
+                               "('OWN/v', '/dev/walk-crawl', '" T1 "', {'SELinuxLevel': <'s0:c1'>})");
+        started =
+                call_allowed(f, caller, "/org/selvol1", "org.selvol1.Manager", "Relabel", "('OWN/v', '', @a{sv} {})");
         add_object(f, caller, "/", rows);
         g_assert_cmpuint(rows->len, >, 100);
         return rows;
@@ -346,18 +350,22 @@ static void test_silence(Fixture *f, gconstpointer data) {
  * up. */
 TEST_SET_UP(test_object_gone, "/authorize/object-gone", fixture_set_up_other) {
         GDBusMethodInvocation *questions[QUESTIONS_OF_USER_MAX - 1];
+        g_autoptr(GVariant) found = NULL;
         GAsyncResult *calls[10];
+        const char *volume;
 
         g_variant_unref(expect_allowed(f, call_start(f, "MountVolume", parse(methods[0].arguments))));
+        found = expect_allowed(f, call_start(f, "GetVolume", parse("('OWN/v',)")));
+        g_variant_get(found, "(&o)", &volume);
         g_variant_unref(expect_allowed(f, call_start(f, "UnmountVolume", parse(methods[2].arguments))));
         for (size_t i = 0; i < G_N_ELEMENTS(questions); i++) {
-                g_dbus_connection_call(f->client, "org.selvol1", "/org/selvol1/volume/v", PROPERTIES, "GetAll",
+                g_dbus_connection_call(f->client, "org.selvol1", volume, PROPERTIES, "GetAll",
                                        g_variant_new("(s)", "org.selvol1.Volume"), NULL, G_DBUS_CALL_FLAGS_NONE, -1,
                                        NULL, NULL, NULL);
                 questions[i] = polkit_pop(f);
                 check_question(questions[i], "org.selvol1.inspect");
         }
-        g_variant_unref(expect_allowed(f, call_start(f, "ForgetVolume", parse("('v', @a{sv} {})"))));
+        g_variant_unref(expect_allowed(f, call_start(f, "ForgetVolume", parse("('OWN/v', @a{sv} {})"))));
         for (size_t i = 0; i < G_N_ELEMENTS(questions); i++)
                 polkit_answer(questions[i], TRUE, FALSE);
 
@@ -396,6 +404,20 @@ TEST_SET_UP(test_denied_often, "/authorize/denied-often", set_up_logged) {
         }
         g_assert_cmpuint(file_count_lines(log, patterns[0]), ==, 0);
         g_assert_cmpuint(file_count_lines(log, patterns[1]), ==, 1);
+}
+
+static void set_up_root(Fixture *f, gconstpointer data) {
+        fixture_start(f, CALLER_ROOT, TRUE);
+}
+
+/* polkit alone decides about an id that root has introduced. */
+TEST_SET_UP(test_known, "/authorize/known", set_up_root) {
+        mount_volume(f, "v", "/dev/vdb", T1, "{}");
+        daemon_stop(f, SIGTERM);
+        f->caller = CALLER_OTHER;
+        daemon_start(f);
+        g_variant_unref(expect_allowed(f, start_mount(f, "v", "/dev/vdb", T2, "{}")));
+        g_variant_unref(expect_allowed(f, start_mount(f, own_id("w"), "/dev/vdc", T3, "{}")));
 }
 
 void add_tests(void) {

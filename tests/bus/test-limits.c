@@ -280,8 +280,10 @@ TEST_SET_UP(test_followers, "/limits/followers", fixture_set_up_other) {
         GAsyncResult *calls[WAITERS_OF_USER_MAX + TOO_MANY];
         const char *job;
 
-        mounted = expect_allowed(f, start_mount(f, "v", "/dev/walk-hang", HEALTHY, "{'SELinuxLevel': <'s0:c1'>}"));
-        started = expect_allowed(f, call_start(f, "Relabel", g_variant_new_parsed("('v', '', @a{sv} {})")));
+        mounted = expect_allowed(
+                f, start_mount(f, own_id("v"), "/dev/walk-hang", HEALTHY, "{'SELinuxLevel': <'s0:c1'>}"));
+        started =
+                expect_allowed(f, call_start(f, "Relabel", g_variant_new_parsed("(%s, '', @a{sv} {})", own_id("v"))));
         g_variant_get(started, "(&o)", &job);
         for (size_t i = 0; i < G_N_ELEMENTS(calls); i++) {
                 calls[i] = call_start_at(f, job, "org.selvol1.Job", "Wait", NULL);

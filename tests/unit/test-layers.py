@@ -142,6 +142,7 @@ FOR_TESTS = {
     "unit/test-context.c": ["container_contexts_parse"],
     "unit/test-doctor.c": ["denial_parse"],
     "unit/test-idmap.c": ["idmap_swap_map"],
+    "unit/test-introduce.c": ["introduce_check_user"],
     "unit/test-fingerprint.c": ["fingerprint_of_ext", "fingerprint_of_btrfs", "fingerprint_of_xfs", "xfs_find_log"],
     "unit/test-store.c": ["store_commit"],
 }
