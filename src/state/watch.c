@@ -181,6 +181,8 @@ static int on_watch_disconnected(sd_bus_message *signal, void *userdata, sd_bus_
         return 0;
 }
 
+/* This and on_expected() may close the connection. After a time-out sd-bus goes on with a connection whose
+ * callback has returned 0, and aborts if that is closed. */
 static int on_snapshot(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
         State *s = userdata;
         int r;
@@ -188,7 +190,7 @@ static int on_snapshot(sd_bus_message *reply, void *userdata, sd_bus_error *erro
         s->watch->asked_usec = 0;
         if (sd_bus_message_is_method_error(reply, NULL)) {
                 watch_failed(s);
-                return 0;
+                return 1;
         }
         /* The snapshot may be older than a mount that was recorded meanwhile. */
         if (s->watch->n_expected != s->watch->n_expected_asked) {
@@ -322,7 +324,7 @@ static int on_expected(sd_bus_message *reply, void *userdata, sd_bus_error *erro
                 memmove(w->asked, w->asked + 1, --w->n_asked * sizeof(uint64_t));
         if (sd_bus_message_is_method_error(reply, NULL))
                 watch_recheck(s);
-        return 0;
+        return 1;
 }
 
 static int send_expect(State *s, const MountFact *fact) {
