@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "basic/string-util.h"
 #include "basic/time-util.h"
+#include "model/request.h"
 #include "ctl/format.h"
 #include "ctl/history.h"
 #include "ctl/bus-objects.h"
@@ -40,7 +41,8 @@ static void print_with(const char *word, const json_t *object, const char *key) 
 /* Prints how the holder or foreign mount ends, with words quoted so that a person can paste them. An unmount
  * beneath a container that runs ends nothing: the container has its own copy of the mount. */
 static int print_remedy(const json_t *blocker) {
-        const char *name = answer_string(blocker, "Holder"), *podman = startswith(name, "podman:");
+        const char *name = answer_string(blocker, "Holder"),
+                   *podman = startswith(answer_string(blocker, "Volume"), PODMAN_IDS);
         _cleanup_free_ char *holder = format_string(name), *target = shell_quote(answer_string(blocker, "Target")),
                             *volume = shell_quote(strempty(podman));
 

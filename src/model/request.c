@@ -181,7 +181,7 @@ static int source_validate(const Request *q, const Settings *settings, Failure *
         return 0;
 }
 
-static bool has_size(char *const *options) {
+static bool has_size(char **options) {
         STRV_FOREACH (option, options)
                 if (startswith(*option, "size=") || startswith(*option, "nr_blocks="))
                         return true;

@@ -95,6 +95,10 @@ int request_validate(Request *q, const Settings *settings, Failure *f) _warn_unu
  * log_fields() and failure_set() escape it in texts. */
 int volume_id_validate(const char *id, Failure *f) _warn_unused_;
 
+/* The ids of podman's volumes begin with the user of selvol-volume-plugin. Nobody but that user and root
+ * introduces such ids, whereas a holder's name can be any. */
+#define PODMAN_IDS "selvol-volume-plugin/"
+
 /* A source such as "LABEL=data" names a device by what is on it. Returns what stands after the '=', and the
  * directory in which udev has a link for it, such as /dev/disk/by-label; NULL for all other sources. */
 const char *source_tag(const char *source, const char **ret_directory);

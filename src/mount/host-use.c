@@ -106,7 +106,7 @@ static int check_name(const Settings *settings, dev_t device, const char *source
 }
 
 static int check_holders(dev_t device, const char *source, Failure *f) {
-        _cleanup_free_ char *path = NULL, *holder = NULL, *escaped = string_escape(source, 200);
+        _cleanup_free_ char *holder = NULL, *escaped = string_escape(source, 200);
         _cleanup_free_ dev_t *holders = NULL;
         size_t n = 0;
         int r;

@@ -191,8 +191,7 @@ static int open_in_roots(const char *source, const Settings *settings, int *ret_
  * A user may mount those images that are sources by themselves. */
 static int check_loop_image(const LoopBacking *b, const char *source, const Settings *settings, SourceUser user,
                             Failure *f) {
-        _cleanup_free_ char *escaped = string_escape(source, 200), *image = string_escape(b->path, 200),
-                            *changed = NULL;
+        _cleanup_free_ char *escaped = string_escape(source, 200), *image = string_escape(b->path, 200);
         _cleanup_close_ int fd = -EBADF;
         struct stat st = { 0 };
         int r = 0;

@@ -9,7 +9,6 @@
 
 #include <libmount.h>
 
-#include "mount/image.h"
 #include "mount/mountinfo.h"
 #include "mount/stage-namespace.h"
 
@@ -187,10 +186,9 @@ static int mount_failure(const StageSpec *spec, struct libmnt_context *context, 
                            escaped);
 }
 
-int libmount_mount(const StageSpec *spec, int *ret_errno, Failure *f) {
+int libmount_mount(const StageSpec *spec, const char *loop, int *ret_errno, Failure *f) {
         _cleanup_(mnt_free_contextp) struct libmnt_context *context = mnt_new_context();
-        _cleanup_free_ char *options = NULL, *loop = NULL;
-        _cleanup_close_ int loop_fd = -EBADF;
+        _cleanup_free_ char *options = NULL;
         int r;
 
         assert(spec && spec->source);
@@ -201,11 +199,6 @@ int libmount_mount(const StageSpec *spec, int *ret_errno, Failure *f) {
         r = build_options(spec, &options);
         if (r < 0)
                 return r;
-        if (spec->source->is_image) {
-                r = image_open_loop(spec->source, spec->staging->locks, spec->read_only, &loop_fd, &loop, f);
-                if (r != 0)
-                        return r;
-        }
         r = mnt_context_set_optsmode(context, MNT_OMODE_NOTAB)
                 ?: mnt_context_disable_mtab(context, 1)
                 /* A read-only device is an error, not a read-only mount. */

@@ -19,7 +19,7 @@ int stage_namespace_enter(int namespace, int *ret_host) _warn_unused_;
 int stage_namespace_leave(int host) _warn_unused_;
 
 /* Mounts on spec->staging->directory, in the caller's namespace, by libmount: mount(2), or the helper
- * mount.TYPE. An image is mounted over a loop device, which the kernel detaches with the mount. fstab and
- * utab are not used. Returns 0, a negative errno, or MOUNT_FAILED with *ret_errno set: 0 if a helper failed,
+ * mount.TYPE. loop: the path of the loop device over the source, if the source is an image. fstab and utab
+ * are not used. Returns 0, a negative errno, or MOUNT_FAILED with *ret_errno set: 0 if a helper failed,
  * which has printed the reason to standard error. */
-int libmount_mount(const StageSpec *spec, int *ret_errno, Failure *f) _warn_unused_;
+int libmount_mount(const StageSpec *spec, const char *loop, int *ret_errno, Failure *f) _warn_unused_;

@@ -5,16 +5,17 @@
 
 #include "model/limits.h"
 #include "mount/detached.h"
+#include "mount/image.h"
 #include "mount/mount-note.h"
 #include "mount/mount-state.h"
 #include "mount/stage-namespace.h"
 #include "mount/stage.h"
 #include "mount/superblock.h"
 
-/* Called in the staging namespace: mounts the source or attaches a detached mount, reads the mount table, and
- * clones the mount, because the staging directory ends with the namespace. */
-static int attach_and_detach(const StageSpec *spec, int tree, int *ret_tree, MountOutcome *ret, int *ret_errno,
-                             Failure *f) {
+/* Called in the staging namespace: mounts the source, or the loop device over it, or attaches a detached mount;
+ * reads the mount table, and clones the mount, because the staging directory ends with the namespace. */
+static int attach_and_detach(const StageSpec *spec, const char *loop, int tree, int *ret_tree, MountOutcome *ret,
+                             int *ret_errno, Failure *f) {
         _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
         _cleanup_close_ int detached = -EBADF, fd = -EBADF;
         bool is_mount;
@@ -26,7 +27,7 @@ static int attach_and_detach(const StageSpec *spec, int tree, int *ret_tree, Mou
         if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
                 return -errno;
         if (tree < 0) {
-                r = libmount_mount(spec, ret_errno, f);
+                r = libmount_mount(spec, loop, ret_errno, f);
                 if (r != 0)
                         return r;
         } else if (move_mount(tree, "", AT_FDCWD, spec->staging->directory, MOVE_MOUNT_F_EMPTY_PATH) < 0)
@@ -56,15 +57,22 @@ static int attach_and_detach(const StageSpec *spec, int tree, int *ret_tree, Mou
 /* tree: a detached mount, or -EBADF to mount the source. */
 static int stage_in_namespace(const StageSpec *spec, int tree, int *ret_tree, MountOutcome *ret, int *ret_errno,
                               Failure *f) {
-        _cleanup_close_ int host = -EBADF;
+        _cleanup_close_ int host = -EBADF, loop_fd = -EBADF;
+        _cleanup_free_ char *loop = NULL;
         int r, k;
 
+        /* The mount table of the host tells on which file system the images of other loop devices are. */
+        if (tree < 0 && spec->source->is_image) {
+                r = image_open_loop(spec->source, spec->staging->locks, spec->read_only, &loop_fd, &loop, f);
+                if (r != 0)
+                        return r;
+        }
         /* Helpers such as mount.nfs(8) may need any file of the host. */
         r = stage_namespace_enter(
                 tree < 0 && stage_uses_helper(spec->source->fs->name) ? -EBADF : spec->staging->namespace, &host);
         if (r < 0)
                 return r;
-        r = attach_and_detach(spec, tree, ret_tree, ret, ret_errno, f);
+        r = attach_and_detach(spec, loop, tree, ret_tree, ret, ret_errno, f);
         k = stage_namespace_leave(host);
         return k < 0 ? k : r;
 }

@@ -121,7 +121,7 @@ char *plan_describe_conflict(const Conflict *c, const char *volume) {
 }
 
 char *plan_describe_end(const Conflict *c) {
-        const char *podman = startswith(c->holder, "podman:"), *of_podman = podman ? podman : "";
+        const char *podman = startswith(strempty(c->volume), PODMAN_IDS), *of_podman = strempty(podman);
         _cleanup_free_ char *holder = string_escape(c->holder, 120), *target = shell_quote(c->target),
                             *name = shell_quote(of_podman);
 

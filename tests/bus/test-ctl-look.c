@@ -75,12 +75,11 @@
               GET_OBJECTS(VOLUMES), GET_OBJECTS(WAITING_JOBS))
 
 /* A mount that waits for one holder. */
-#define WAITS_FOR(holder)                                                                                              \
+#define WAITS_FOR(holder, volume)                                                                                      \
         "({objectpath '/org/selvol1/job/3': {'org.selvol1.Job': {'Id': <uint64 3>, 'Operation': <'mount'>, 'Volume': " \
-        "<'pvc-1'>, 'State': <'waiting'>, 'WaitsFor': <[{'Volume': <'pvc-1'>, 'Holder': <'" holder                     \
+        "<'pvc-1'>, 'State': <'waiting'>, 'WaitsFor': <[{'Volume': <'" volume "'>, 'Holder': <'" holder                \
         "'>, 'Target': <'/a'>}]>}}},)"
-#define WAITS_FOR_LINES(whom, remedy) \
-        "Job 3: mount of pvc-1\n    for " whom " pvc-1 at /a\n        To end it: " remedy "\n"
+#define WAITS_FOR_LINES(whom, remedy) "Job 3: mount of pvc-1\n    for " whom " at /a\n        To end it: " remedy "\n"
 
 static const Case cases[] = {
         { "conflicts/none", "conflicts", CALLS(NO_OBJECTS), .journal = NO_RECORDS,
@@ -106,10 +105,12 @@ static const Case cases[] = {
                  "Job 5: verify of /x\n"
                  "    for other jobs to end: too many run, or one has left a process that can't be ended\n"
                  "\nRefused in the last hour:\n" REFUSED_LATE_LINE },
-        { "conflicts/podman", "conflicts", CALLS(GET_OBJECTS(WAITS_FOR("podman:db x"))), .journal = NO_RECORDS,
-          .out = WAITS_FOR_LINES("holder podman:db x of", "podman stop $(podman ps -q --filter volume='db x')") },
-        { "conflicts/no-name", "conflicts", CALLS(GET_OBJECTS(WAITS_FOR("/a"))), .journal = NO_RECORDS,
-          .out = WAITS_FOR_LINES("holder /a of", "stop what uses it there, then: selvolctl unmount /a") },
+        { "conflicts/podman", "conflicts", CALLS(GET_OBJECTS(WAITS_FOR("podman:db", "selvol-volume-plugin/db x"))),
+          .journal = NO_RECORDS,
+          .out = WAITS_FOR_LINES("holder podman:db of selvol-volume-plugin/db x",
+                                 "podman stop $(podman ps -q --filter volume='db x')") },
+        { "conflicts/no-name", "conflicts", CALLS(GET_OBJECTS(WAITS_FOR("/a", "pvc-1"))), .journal = NO_RECORDS,
+          .out = WAITS_FOR_LINES("holder /a of pvc-1", "stop what uses it there, then: selvolctl unmount /a") },
         { "conflicts/abandoned", "conflicts",
           CALLS(GET_OBJECTS(
                   "({objectpath '/org/selvol1/job/7': {'org.selvol1.Job': {'Id': <uint64 7>, 'Operation': <'mount'>, "

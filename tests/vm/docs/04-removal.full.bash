@@ -41,7 +41,7 @@ yes 'and can be unmounted' umount "$U"
 is 'nothing runs' "$(systemctl list-units --all --plain --no-legend 'selvol*' | grep -v selvol-guest)" ''
 is 'no file is left' "$(left_files)" ''
 is 'no policy module' "$(semodule -l | grep '^selvol$')" ''
-no 'no user' getent passwd selvol
+for user in selvol selvol-volume-plugin; do no "no user $user" getent passwd $user; done
 no 'no group' getent group selvol
 like 'the files have a label and a group' "$before" "$file_type:s0:c1,c2 1000"
 is 'and keep both' "$(look)" "$before"
