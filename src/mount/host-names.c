@@ -23,12 +23,24 @@ static const char *const unit_directories[] = {
         "/run/systemd/generator.late",
 };
 
-typedef struct NameSearch {
-        const Settings *settings;
-        const dev_t *devices;
-        size_t n_devices;
-        HostName *found;
-} NameSearch;
+/* A source that a file names: a path, or a tag such as "UUID=...". */
+typedef struct NamedSource {
+        char *file, *source;
+        char *target; /* NULL: for swap */
+} NamedSource;
+
+/* A file or directory that was read, or was not there. */
+typedef struct Stamp {
+        char *path;
+        struct stat stat; /* st_ino 0: not there */
+} Stamp;
+
+static struct {
+        NamedSource *sources;
+        size_t n_sources;
+        Stamp *stamps;
+        size_t n_stamps;
+} names;
 
 void host_name_done(HostName *n) {
         free(n->file);
@@ -36,53 +48,56 @@ void host_name_done(HostName *n) {
         *n = (HostName){ 0 };
 }
 
-/* Compares one name. source: a path or a tag such as "UUID=..."; target NULL: for swap. Returns 1 if the name
- * is of one of the devices, 0 or a negative errno. */
-static int name_compare(const NameSearch *search, const char *file, const char *source, const char *target) {
-        _cleanup_(host_name_done) HostName found = { 0 };
-        _cleanup_free_ char *path = NULL;
-        struct stat st;
-        int r;
-
-        if (target && settings_may_have_volume(search->settings, target))
-                return 0;
-        r = device_name_to_path(source, &path);
-        if (r < 0)
-                return r;
-        /* Elsewhere than in /dev there are no devices, and a server might not answer. */
-        if (!startswith(path, "/dev/") || stat(path, &st) < 0 || !S_ISBLK(st.st_mode) ||
-            !device_is_among(st.st_rdev, search->devices, search->n_devices))
-                return 0;
-        found.device = st.st_rdev;
-        found.file = string_escape(file, 200);
-        found.target = target ? string_escape(target, 200) : NULL;
-        if (!found.file || (target && !found.target))
-                return -ENOMEM;
-        *search->found = TAKE_STRUCT(found);
-        return 1;
-}
-
-/* --- /proc/swaps and /etc/fstab --- */
-
-static int compare_swaps(const NameSearch *search) {
-        _cleanup_fclose_ FILE *file = fopen("/proc/swaps", "re");
-        _cleanup_free_ char *line = NULL;
-        size_t size = 0;
-
-        /* A kernel without swap has no such file. */
-        if (!file)
-                return errno == ENOENT ? 0 : -errno;
-        while (getline(&line, &size, file) > 0) {
-                int r;
-
-                line[strcspn(line, " \t\n")] = '\0';
-                mountinfo_unescape(line);
-                r = name_compare(search, "/proc/swaps", line, NULL);
-                if (r != 0)
-                        return r;
+static void names_forget(void) {
+        for (size_t i = 0; i < names.n_sources; i++) {
+                free(names.sources[i].file);
+                free(names.sources[i].source);
+                free(names.sources[i].target);
         }
-        return ferror(file) ? -EIO : 0;
+        for (size_t i = 0; i < names.n_stamps; i++)
+                free(names.stamps[i].path);
+        free(names.sources);
+        free(names.stamps);
+        memset(&names, 0, sizeof(names));
 }
+
+/* Takes note of a source. target NULL: for swap. */
+static int names_add(const char *file, const char *source, const char *target) {
+        NamedSource *grown = reallocarray(names.sources, names.n_sources + 1, sizeof(NamedSource)), *n;
+
+        if (!grown)
+                return -ENOMEM;
+        names.sources = grown;
+        n = &grown[names.n_sources++];
+        *n = (NamedSource){ strdup(file), strdup(source), target ? strdup(target) : NULL };
+        return n->file && n->source && (!target || n->target) ? 0 : -ENOMEM;
+}
+
+static struct stat stamp_of(const char *path) {
+        struct stat st;
+
+        return stat(path, &st) < 0 ? (struct stat){ 0 } : st;
+}
+
+/* Stamps a path before it is read, so a later change is seen. */
+static int names_stamp(const char *path) {
+        Stamp *grown = reallocarray(names.stamps, names.n_stamps + 1, sizeof(Stamp));
+
+        if (!grown)
+                return -ENOMEM;
+        names.stamps = grown;
+        grown[names.n_stamps++] = (Stamp){ strdup(path), stamp_of(path) };
+        return grown[names.n_stamps - 1].path ? 0 : -ENOMEM;
+}
+
+static bool stamp_is_old(const Stamp *s) {
+        const struct stat now = stamp_of(s->path);
+
+        return now.st_ino != s->stat.st_ino || now.st_dev != s->stat.st_dev || now.st_size != s->stat.st_size ||
+               now.st_ctim.tv_sec != s->stat.st_ctim.tv_sec || now.st_ctim.tv_nsec != s->stat.st_ctim.tv_nsec;
+}
+
+/* --- reading --- */
 
 /* Skips a line that is none, as mount(8) does. */
 static int skip_line(struct libmnt_table *table, const char *file, int line) {
@@ -92,7 +107,7 @@ static int skip_line(struct libmnt_table *table, const char *file, int line) {
         return 1;
 }
 
-static int compare_fstab(const NameSearch *search) {
+static int read_fstab(void) {
         _cleanup_(mnt_free_tablep) struct libmnt_table *table = mnt_new_table();
         _cleanup_(mnt_free_iterp) struct libmnt_iter *iter = mnt_new_iter(MNT_ITER_FORWARD);
         struct libmnt_fs *fs;
@@ -100,23 +115,20 @@ static int compare_fstab(const NameSearch *search) {
 
         if (!table || !iter)
                 return -ENOMEM;
+        r = names_stamp("/etc/fstab");
+        if (r < 0)
+                return r;
         mnt_table_set_parser_errcb(table, skip_line);
         r = mnt_table_parse_file(table, "/etc/fstab");
         if (r < 0)
                 return r == -ENOENT ? 0 : r;
-        while (mnt_table_next_fs(table, iter, &fs) == 0) {
-                const char *target = mnt_fs_get_target(fs);
-
-                if (!mnt_fs_get_source(fs) || streq_ptr(mnt_fs_get_fstype(fs), "selvol"))
-                        continue;
-                r = name_compare(search, "/etc/fstab", mnt_fs_get_source(fs), mnt_fs_is_swaparea(fs) ? NULL : target);
-                if (r != 0)
-                        return r;
-        }
-        return 0;
+        r = 0;
+        while (r == 0 && mnt_table_next_fs(table, iter, &fs) == 0)
+                if (mnt_fs_get_source(fs) && !streq_ptr(mnt_fs_get_fstype(fs), "selvol"))
+                        r = names_add("/etc/fstab", mnt_fs_get_source(fs),
+                                      mnt_fs_is_swaparea(fs) ? NULL : mnt_fs_get_target(fs));
+        return r;
 }
-
-/* --- units --- */
 
 /* Makes the path of a unit's name: "var-lib-x\x2dy" is /var/lib/x-y, and "-" is /. */
 static char *unit_path(const char *name, size_t n) {
@@ -151,13 +163,18 @@ static char *line_value(char *line, const char *key) {
         return *line == '=' ? line + 1 + strspn(line + 1, " \t") : NULL;
 }
 
-/* Compares the What= of a unit, or of a drop-in of one. target: as in name_compare(). */
-static int compare_unit(const NameSearch *search, const char *path, const char *target) {
-        _cleanup_fclose_ FILE *file = fopen(path, "re");
+/* Reads the What= of a unit, or of a drop-in of one. target: as in names_add(). */
+static int read_unit(const char *path, const char *target) {
+        _cleanup_fclose_ FILE *file = NULL;
         _cleanup_free_ char *line = NULL, *what = NULL;
         size_t size = 0;
+        int r;
 
+        r = names_stamp(path);
+        if (r < 0)
+                return r;
         /* A unit may be removed meanwhile. */
+        file = fopen(path, "re");
         if (!file)
                 return errno == ENOENT ? 0 : -errno;
         while (getline(&line, &size, file) > 0) {
@@ -171,14 +188,18 @@ static int compare_unit(const NameSearch *search, const char *path, const char *
         }
         if (ferror(file))
                 return -EIO;
-        return what ? name_compare(search, path, what, target) : 0;
+        return what ? names_add(path, what, target) : 0;
 }
 
-static int compare_drop_ins(const NameSearch *search, const char *directory, const char *target) {
-        _cleanup_(closedirp) DIR *dir = opendir(directory);
+static int read_drop_ins(const char *directory, const char *target) {
+        _cleanup_(closedirp) DIR *dir = NULL;
         const struct dirent *entry;
-        int r = 0;
+        int r;
 
+        r = names_stamp(directory);
+        if (r < 0)
+                return r;
+        dir = opendir(directory);
         if (!dir)
                 return errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
         while (r == 0 && (entry = readdir(dir))) {
@@ -187,7 +208,7 @@ static int compare_drop_ins(const NameSearch *search, const char *directory, con
                 if (!path)
                         return -ENOMEM;
                 if (entry->d_name[0] != '.')
-                        r = compare_unit(search, path, target);
+                        r = read_unit(path, target);
         }
         return r;
 }
@@ -203,7 +224,7 @@ static bool unit_is_hidden(size_t directory, const char *name) {
 }
 
 /* entry: "boot.mount", "dev-sda2.swap", or "boot.mount.d" with drop-ins; others are no such units. */
-static int compare_entry(const NameSearch *search, size_t directory, const char *entry) {
+static int read_entry(size_t directory, const char *entry) {
         const char *suffix = strstr(entry, ".mount");
         const bool swap = !suffix;
         _cleanup_free_ char *path = NULL, *target = NULL;
@@ -218,27 +239,102 @@ static int compare_entry(const NameSearch *search, size_t directory, const char 
                 return -ENOMEM;
         suffix += strlen(swap ? ".swap" : ".mount");
         if (streq(suffix, ".d"))
-                return compare_drop_ins(search, path, swap ? NULL : target);
+                return read_drop_ins(path, swap ? NULL : target);
         if (*suffix != '\0' || unit_is_hidden(directory, entry))
                 return 0;
-        return compare_unit(search, path, swap ? NULL : target);
+        return read_unit(path, swap ? NULL : target);
 }
 
-static int compare_units(const NameSearch *search) {
+static int read_units(void) {
         for (size_t i = 0; i < ELEMENTSOF(unit_directories); i++) {
-                _cleanup_(closedirp) DIR *dir = opendir(unit_directories[i]);
+                _cleanup_(closedirp) DIR *dir = NULL;
                 const struct dirent *entry;
+                int r;
 
+                r = names_stamp(unit_directories[i]);
+                if (r < 0)
+                        return r;
+                dir = opendir(unit_directories[i]);
                 if (!dir && errno != ENOENT)
                         return -errno;
                 while (dir && (entry = readdir(dir))) {
-                        int r = compare_entry(search, i, entry->d_name);
-
-                        if (r != 0)
+                        r = read_entry(i, entry->d_name);
+                        if (r < 0)
                                 return r;
                 }
         }
         return 0;
+}
+
+int host_names_refresh(void) {
+        bool old = names.n_stamps == 0;
+        int r;
+
+        for (size_t i = 0; i < names.n_stamps && !old; i++)
+                old = stamp_is_old(&names.stamps[i]);
+        if (!old)
+                return 0;
+        names_forget();
+        r = read_fstab();
+        if (r >= 0)
+                r = read_units();
+        if (r < 0)
+                names_forget();
+        return r;
+}
+
+/* --- comparing --- */
+
+typedef struct NameSearch {
+        const Settings *settings;
+        const dev_t *devices;
+        size_t n_devices;
+        HostName *found;
+} NameSearch;
+
+/* Returns 1 if the source is one of the devices, 0 or a negative errno. */
+static int name_compare(const NameSearch *search, const char *file, const char *source, const char *target) {
+        _cleanup_(host_name_done) HostName found = { 0 };
+        _cleanup_free_ char *path = NULL;
+        struct stat st;
+        int r;
+
+        if (target && settings_may_have_volume(search->settings, target))
+                return 0;
+        r = device_name_to_path(source, &path);
+        if (r < 0)
+                return r;
+        /* Elsewhere than in /dev there are no devices, and a server might not answer. */
+        if (!startswith(path, "/dev/") || stat(path, &st) < 0 || !S_ISBLK(st.st_mode) ||
+            !device_is_among(st.st_rdev, search->devices, search->n_devices))
+                return 0;
+        found.device = st.st_rdev;
+        found.file = string_escape(file, 200);
+        found.target = target ? string_escape(target, 200) : NULL;
+        if (!found.file || (target && !found.target))
+                return -ENOMEM;
+        *search->found = TAKE_STRUCT(found);
+        return 1;
+}
+
+static int compare_swaps(const NameSearch *search) {
+        _cleanup_fclose_ FILE *file = fopen("/proc/swaps", "re");
+        _cleanup_free_ char *line = NULL;
+        size_t size = 0;
+
+        /* A kernel without swap has no such file. */
+        if (!file)
+                return errno == ENOENT ? 0 : -errno;
+        while (getline(&line, &size, file) > 0) {
+                int r;
+
+                line[strcspn(line, " \t\n")] = '\0';
+                mountinfo_unescape(line);
+                r = name_compare(search, "/proc/swaps", line, NULL);
+                if (r != 0)
+                        return r;
+        }
+        return ferror(file) ? -EIO : 0;
 }
 
 int host_find_name(const Settings *settings, const dev_t *devices, size_t n_devices, HostName *ret) {
@@ -249,6 +345,8 @@ int host_find_name(const Settings *settings, const dev_t *devices, size_t n_devi
 
         r = compare_swaps(&search);
         if (r == 0)
-                r = compare_fstab(&search);
-        return r == 0 ? compare_units(&search) : r;
+                r = host_names_refresh();
+        for (size_t i = 0; r == 0 && i < names.n_sources; i++)
+                r = name_compare(&search, names.sources[i].file, names.sources[i].source, names.sources[i].target);
+        return r;
 }

@@ -12,8 +12,9 @@
 #include "mount/stage.h"
 #include "mount/superblock.h"
 
-/* Called in the staging namespace: mounts the source, or the loop device over it, or attaches a detached mount;
- * reads the mount table, and clones the mount, because the staging directory ends with the namespace. */
+/* Called in the staging namespace: mounts the source, or the loop device over it, or attaches a detached
+ * mount; reads the mount table, and clones the mount, because the staging directory ends with the
+ * namespace. */
 static int attach_and_detach(const StageSpec *spec, const char *loop, int tree, int *ret_tree, MountOutcome *ret,
                              int *ret_errno, Failure *f) {
         _cleanup_(mount_outcome_done) MountOutcome o = { 0 };

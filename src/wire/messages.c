@@ -119,11 +119,8 @@ static const MessageField mount_identity_fields[] = {
 DEFINE_MESSAGE(MountIdentity, mount_identity, MOUNT_IDENTITY_TYPE);
 
 static const MessageField call_origin_fields[] = {
-        FIELD_TEXT(CallOrigin, volume),
-        FIELD_TEXT(CallOrigin, source),
-        FIELD_U64(CallOrigin, job),
-        FIELD_U64(CallOrigin, settings),
-        FIELD_BOOL(CallOrigin, by_root),
+        FIELD_TEXT(CallOrigin, volume),  FIELD_TEXT(CallOrigin, source),  FIELD_U64(CallOrigin, job),
+        FIELD_U64(CallOrigin, settings), FIELD_BOOL(CallOrigin, by_root),
 };
 DEFINE_MESSAGE(CallOrigin, call_origin, CALL_ORIGIN_TYPE);
 

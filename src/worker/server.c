@@ -11,6 +11,7 @@
 #include "basic/log.h"
 #include "basic/time-util.h"
 #include "model/settings.h"
+#include "mount/host-names.h"
 #include "mount/mountinfo.h"
 #include "mount/stage-namespace.h"
 #include "mount/stage-source.h"
@@ -150,8 +151,14 @@ static _Noreturn void run_child(Server *s, int fd, int spare_fd, pid_t parent) {
 
 /* One of fd and spare_fd is a descriptor, the other -EBADF. Returns the pid or a negative errno. */
 static pid_t fork_child(Server *s, int fd, int spare_fd) {
-        pid_t parent = getpid(), pid = fork();
+        pid_t parent = getpid(), pid;
+        int r;
 
+        /* The child inherits the names; it fails by itself if they can't be read. */
+        r = host_names_refresh();
+        if (r < 0)
+                log_debug("The devices that the host names can't be read: %s.", strerror(-r));
+        pid = fork();
         if (pid < 0)
                 return -errno;
         if (pid == 0)

@@ -142,7 +142,7 @@ void fixture_start(Fixture *f, Caller caller, gboolean with_polkit) {
         f->worker_socket = file_path(f, "worker");
         state = file_path(f, "state");
         g_assert_cmpint(g_mkdir(state, 0700), ==, 0);
-        write_file(f, "etc/selvol.conf.d/10-tests.conf", 
+        write_file(f, "etc/selvol.conf.d/10-tests.conf",
                    "[Service]\nMetricsTextfile=\n[Worker]\nSourceDevices=/dev/vd* /dev/sd*\n");
         worker_start(f);
         f->caller = caller;

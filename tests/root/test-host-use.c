@@ -154,14 +154,42 @@ TEST_ROWS(test_partition, "/host-use/partition", rows, row) {
         disk_detach(&disk);
 }
 
-/* --- images and devices that are no part of a disk --- */
-
-/* A file of sysfs can't be replaced. */
-static void write_attribute(const char *path, const char *text) {
-        _cleanup_close_ int fd = open_path(path, O_WRONLY);
+/* A file of sysfs, or one that is mounted, can't be replaced. */
+static void write_in_place(const char *path, const char *text) {
+        _cleanup_close_ int fd = open_path(path, O_WRONLY | O_TRUNC);
 
         must(write(fd, text, strlen(text)));
 }
+
+/* The child that gets the next call has been forked before. */
+TEST(test_changed, "/host-use/changed") {
+        static const char unit[] = LATE "efi.mount", drop_in[] = ETC "boot.mount.d/a.conf";
+        g_autofree char *target = make_target("changed");
+        Disk disk;
+
+        disk_attach(&disk);
+        write_host_file(NULL, NULL);
+        g_autoptr(Worker) w = worker_start(NULL, NULL);
+        g_autofree char *source = name_disk("DISKp1", &disk), *line = name_disk("DISKp1 /boot ext4\n", &disk),
+                        *what = name_disk("[Mount]\nWhat=DISKp1\n", &disk);
+        for (unsigned i = 0; i < 3; i++) {
+                assert_ok(call_observe(w, source, "ext4", target));
+                if (i == 0)
+                        write_in_place(FSTAB, line);
+                else
+                        file_write(i == 1 ? unit : drop_in, what);
+                assert_fails(call_observe(w, source, "ext4", target), "PathNotAllowed", "is the host's");
+                if (i == 0)
+                        write_in_place(FSTAB, "");
+                else
+                        must(unlink(i == 1 ? unit : drop_in));
+        }
+        g_clear_pointer(&w, worker_stop);
+        drop_host_files();
+        disk_detach(&disk);
+}
+
+/* --- images and devices that are no part of a disk --- */
 
 /* A device that is no loop device and has no partitions, or NULL if the kernel has none. */
 static char *zram_make(unsigned *ret_number) {
@@ -174,7 +202,7 @@ static char *zram_make(unsigned *ret_number) {
         *ret_number = (unsigned) strtoul(number, NULL, 10);
         size = path_printf("/sys/block/zram%u/disksize", *ret_number);
         device = path_printf("/dev/zram%u", *ret_number);
-        write_attribute(size, "32M");
+        write_in_place(size, "32M");
         g_assert_true(run("mkfs.ext4", "-q", device, NULL));
         return g_steal_pointer(&device);
 }
@@ -182,7 +210,7 @@ static char *zram_make(unsigned *ret_number) {
 static void zram_remove(unsigned number) {
         g_autofree char *text = g_strdup_printf("%u", number);
 
-        write_attribute("/sys/class/zram-control/hot_remove", text);
+        write_in_place("/sys/class/zram-control/hot_remove", text);
 }
 
 /* Each "DEVICE" is the device. */
