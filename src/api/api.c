@@ -100,10 +100,10 @@ void dict_put_strv(Dict *d, const char *key, char *const *l) {
         dict_close_entry(d);
 }
 
-void dict_append_conflicts(Dict *d, const Plan *p) {
+void dict_append_conflicts(Dict *d, const Conflict *conflicts, size_t n) {
         dict_open(d, 'a', "a{sv}");
-        for (size_t i = 0; i < p->n_conflicts; i++) {
-                const Conflict *c = &p->conflicts[i];
+        for (size_t i = 0; i < n; i++) {
+                const Conflict *c = &conflicts[i];
 
                 dict_open(d, 'a', "{sv}");
                 dict_put_string(d, "Volume", c->volume);

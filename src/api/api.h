@@ -81,5 +81,5 @@ void dict_put_gid(Dict *d, const char *key, gid_t gid);
 void dict_put_strv(Dict *d, const char *key, char *const *l);
 
 /* aa{sv} of conflicts, and of a volume's holders: both have the same shape. */
-void dict_append_conflicts(Dict *d, const Plan *p);
+void dict_append_conflicts(Dict *d, const Conflict *conflicts, size_t n);
 void dict_append_holders(Dict *d, const Volume *v);

@@ -4,6 +4,7 @@
 #include "api/call.h"
 #include "api/callers.h"
 #include "basic/log.h"
+#include "model/quota.h"
 #include "wire/peer.h"
 
 /* The members that the replies to mount, adopt and plan share. */
@@ -117,7 +118,7 @@ static void put_planned(Dict *d, const Job *job) {
         put_files(d, job);
         if (p->n_conflicts > 0) {
                 dict_open_entry(d, "Conflicts", "aa{sv}");
-                dict_append_conflicts(d, p);
+                dict_append_conflicts(d, p->conflicts, p->n_conflicts);
                 dict_close_entry(d);
         }
         if (job->refusal.kind == FAILURE_NONE)
@@ -253,6 +254,8 @@ struct Call {
         Call *prev, *next;
         Api *api;
         sd_bus_message *message;
+        size_t bytes; /* about those of the message */
+        uid_t uid;
 };
 
 static void call_free(Call *c) {
@@ -261,8 +264,25 @@ static void call_free(Call *c) {
         free(c);
 }
 
+/* To cancel a job needs no room: a job has few of these calls. */
+static int check_bytes(const Api *api, sd_bus_message *message, const Caller *caller, size_t bytes, Failure *f) {
+        Quota q = { 0 };
+        const Call *c;
+
+        DL_FOREACH (api->calls, c)
+                quota_count(&q, c->bytes, c->uid == caller->uid);
+        if (sd_bus_message_is_method_call(message, NULL, "Cancel") ||
+            quota_check(&q, LIMIT_CALLS_WAITING_BYTES, bytes, caller->trusted) == QUOTA_FITS)
+                return 0;
+        return failure_set(
+                f, FAILURE_LIMIT_REACHED,
+                "%zu bytes of calls, %zu of them of this user, wait for jobs: wait for answers, and try again.",
+                q.all, q.caller);
+}
+
 /* The caller of this function releases *ret_caller, also after an error. */
-static int call_new(Api *api, sd_bus_message *message, Caller *ret_caller, Call **ret) {
+static int call_new(Api *api, sd_bus_message *message, Caller *ret_caller, Call **ret, Failure *f) {
+        const size_t bytes = call_count_bytes(message);
         Call *c;
         int r;
 
@@ -270,11 +290,16 @@ static int call_new(Api *api, sd_bus_message *message, Caller *ret_caller, Call 
         r = sender_identify(api, message, ret_caller);
         if (r < 0)
                 return r;
+        r = check_bytes(api, message, ret_caller, bytes, f);
+        if (r != 0)
+                return r;
         c = calloc(1, sizeof(*c));
         if (!c)
                 return -ENOMEM;
         c->api = api;
         c->message = sd_bus_message_ref(message);
+        c->bytes = bytes;
+        c->uid = ret_caller->uid;
         DL_APPEND(api->calls, c);
         *ret = c;
         return 0;
@@ -321,9 +346,9 @@ int call_start(Api *api, sd_bus_message *message, Operation operation, Request *
         Call *c;
         int r;
 
-        r = call_new(api, message, &caller, &c);
-        if (r < 0)
-                return r;
+        r = call_new(api, message, &caller, &c, &f);
+        if (r != 0)
+                return api_refuse(api, r, &f, error);
         r = job_start(api->jobs, operation, request, depth, &caller, call_answer, c, &f);
         if (r == 0)
                 return 1;
@@ -338,9 +363,9 @@ int call_follow(Api *api, sd_bus_message *message, Job *job, sd_bus_error *error
         Call *c;
         int r;
 
-        r = call_new(api, message, &caller, &c);
-        if (r < 0)
-                return r;
+        r = call_new(api, message, &caller, &c, &f);
+        if (r != 0)
+                return api_refuse(api, r, &f, error);
         r = job_follow(job, &caller, cancels, call_answer, c, &f);
         if (r == 0)
                 return 1;

@@ -283,6 +283,14 @@ static bool is_small(sd_bus_message *m, size_t bytes_max) {
                sd_bus_message_rewind(m, true) >= 0;
 }
 
+size_t call_count_bytes(sd_bus_message *call) {
+        size_t values = 0, bytes = CALL_BYTES;
+
+        if (sd_bus_message_rewind(call, true) >= 0)
+                (void) read_small(call, &values, &bytes, CALL_BYTES_MAX);
+        return bytes;
+}
+
 /* A call that is put off takes memory before selvold has checked whether the sender may call. */
 static int put_off(Turns *t, TurnCaller *c, sd_bus_message *call, bool trusted, sd_bus_error *error) {
         _cleanup_failure_ Failure f = { 0 };

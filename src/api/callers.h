@@ -27,6 +27,9 @@ char *sender_describe(Api *api, sd_bus_message *call) _warn_unused_;
 void sender_forget(Api *api, const char *name);
 void senders_teardown(Api *api);
 
+/* About the bytes of a call, which has passed turns_filter() and has been read. */
+size_t call_count_bytes(sd_bus_message *call);
+
 int turns_new(Api *api, Turns **ret) _warn_unused_;
 Turns *turns_free(Turns *t);
 

@@ -191,6 +191,15 @@ static int job_get_text(sd_bus *bus, const char *path, const char *interface, co
         return append_text(reply, property, all, ELEMENTSOF(all));
 }
 
+/* A list of all objects has this property of each job. */
+static size_t count_shown(const Plan *p) {
+        size_t bytes = 0, n = 0;
+
+        while (n < p->n_conflicts && bytes + conflict_count_bytes(&p->conflicts[n]) <= WAITS_FOR_BYTES)
+                bytes += conflict_count_bytes(&p->conflicts[n++]);
+        return n;
+}
+
 static void append_front(Dict *d, const Job *front) {
         dict_open(d, 'a', "a{sv}");
         if (front) {
@@ -198,7 +207,8 @@ static void append_front(Dict *d, const Job *front) {
                 dict_put(d, "Job", "t", front->id);
                 dict_put(d, "Operation", "s", operation_to_string(front->operation));
                 dict_put(d, "Volume", "s", front->request.volume);
-                dict_put_string(d, "Target", front->request.target);
+                if (strlen(strempty(front->request.target)) <= WAITS_FOR_BYTES / 2)
+                        dict_put_string(d, "Target", front->request.target);
                 dict_close(d);
         }
         dict_close(d);
@@ -222,7 +232,7 @@ static int job_get_waits_for(sd_bus *bus, const char *path, const char *interfac
         Dict d = { .m = reply };
 
         if (queue_waits_for_conflict(job))
-                dict_append_conflicts(&d, &job->plan);
+                dict_append_conflicts(&d, job->plan.conflicts, count_shown(&job->plan));
         else
                 append_front(&d, queue_get_front(job));
         return d.error;

@@ -98,7 +98,7 @@ static void on_conflict(void *userdata, const char *volume, FailureKind kind, co
                                                      plan->conflicts[0].context);
         if (r >= 0) {
                 d = (Dict){ .m = signal };
-                dict_append_conflicts(&d, plan);
+                dict_append_conflicts(&d, plan->conflicts, plan->n_conflicts);
                 r = d.error;
         }
         if (r >= 0)

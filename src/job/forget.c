@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <utlist.h>
+
 #include "basic/log.h"
 #include "basic/time-util.h"
 #include "job/forget.h"
 #include "job/job-queue.h"
-#include "model/limits.h"
+#include "model/quota.h"
 #include "state/commit.h"
 #include "wire/message-ids.h"
 
@@ -35,13 +37,59 @@ static Turn turn_of(const Volume *v, const Caller *caller, bool over) {
         return partial ? TURN_ANY_PARTIAL : TURN_ANY;
 }
 
-static bool is_over_share(const Volumes *all, const Caller *caller) {
+/* The records, and the caller's part of them. */
+typedef struct Used {
+        Quota volumes, holders, bytes;
+} Used;
+
+static void count_holder(Used *u, const Holder *h, const Caller *caller) {
+        quota_count(&u->holders, 1, h->owner == caller->uid);
+        quota_count(&u->bytes, holder_count_bytes(h), h->owner == caller->uid);
+}
+
+static void count_volume(Used *u, const Volume *v, const Caller *caller) {
+        const Holder *h;
+
+        quota_count(&u->volumes, 1, v->introducer == caller->uid);
+        quota_count(&u->bytes, volume_count_bytes(v), v->introducer == caller->uid);
+        if (v->untold)
+                count_holder(u, v->untold, caller);
+        LL_FOREACH (v->holders, h)
+                count_holder(u, h, caller);
+}
+
+static void subtract_volume(Used *u, const Volume *v, const Caller *caller) {
+        Used one = { 0 };
+
+        count_volume(&one, v, caller);
+        u->volumes.all -= one.volumes.all;
+        u->volumes.caller -= one.volumes.caller;
+        u->bytes.all -= one.bytes.all;
+        u->bytes.caller -= one.bytes.caller;
+}
+
+static Used count_used(const Volumes *all, const Caller *caller) {
         const Volume *v, *next;
-        size_t n = 0;
+        Used u = { 0 };
 
         HASH_ITER (hh, all->table, v, next)
-                n += v->introducer == caller->uid;
-        return n >= VOLUMES_OF_CALLER;
+                count_volume(&u, v, caller);
+        return u;
+}
+
+static size_t volumes_limit(const Caller *caller) {
+        return VOLUMES_MAX - (caller->trusted ? 0 : VOLUMES_RESERVED);
+}
+
+/* The caller makes room among its own records first. */
+static bool is_over_share(const Used *u, const Growth *g, const Caller *caller) {
+        return u->volumes.caller >= VOLUMES_OF_CALLER ||
+               quota_check(&u->bytes, LIMIT_RECORD_BYTES, g->bytes, caller->trusted) == QUOTA_CALLER_IS_FULL;
+}
+
+static bool records_fit(const Used *u, const Growth *g, const Caller *caller) {
+        return u->volumes.all + g->volumes <= volumes_limit(caller) &&
+               quota_check(&u->bytes, LIMIT_RECORD_BYTES, g->bytes, caller->trusted) == QUOTA_FITS;
 }
 
 /* A job, or a child of an earlier selvold, works on the volume. */
@@ -49,19 +97,50 @@ static bool is_at_work(const Jobs *jobs, const Volume *v) {
         return job_find_on_volume(jobs, v->id) || queue_has_claimed(jobs->state, v->id);
 }
 
-/* *ret: the record to drop for a new volume of the caller; NULL: there is room without that. */
-static int find_room(const Jobs *jobs, const Caller *caller, Volume **ret, Failure *f) {
-        const Volumes *all = &jobs->state->volumes;
-        size_t limit = VOLUMES_MAX - (caller->trusted ? 0 : VOLUMES_RESERVED);
+static int refuse_volume(const Used *u, const Caller *caller, Failure *f) {
+        if (u->volumes.caller >= VOLUMES_OF_CALLER && !caller->trusted)
+                return failure_set(
+                        f, FAILURE_LIMIT_REACHED,
+                        "There are %zu volumes, and those of this caller (%i or more) are in use, or only their records say that others could write: unmount one, or forget one (selvolctl forget VOLUME).",
+                        volumes_limit(caller), VOLUMES_OF_CALLER);
+        return failure_set(
+                f, FAILURE_LIMIT_REACHED,
+                "There are %zu volumes, which are in use, or only their records say that others could write: unmount one, or forget one (selvolctl forget VOLUME).",
+                volumes_limit(caller));
+}
+
+static int refuse_growth(const Used *u, const Growth *g, const Caller *caller, Failure *f) {
+        const QuotaResult bytes = quota_check(&u->bytes, LIMIT_RECORD_BYTES, g->bytes, caller->trusted);
+
+        if (bytes == QUOTA_FITS)
+                return refuse_volume(u, caller, f);
+        return failure_set(
+                f, FAILURE_LIMIT_REACHED,
+                "The names, paths and options in %s have %zu bytes, with no room for %zu more: unmount a volume, or forget one (selvolctl forget VOLUME).",
+                bytes == QUOTA_CALLER_IS_FULL ? "the records of this caller" : "all records",
+                bytes == QUOTA_CALLER_IS_FULL ? u->bytes.caller : u->bytes.all, g->bytes);
+}
+
+static int check_holders(const Used *u, const Growth *g, const Caller *caller, Failure *f) {
+        switch (g->holders > 0 ? quota_check(&u->holders, LIMIT_HOLDERS, g->holders, caller->trusted) : QUOTA_FITS) {
+        case QUOTA_ALL_IS_FULL:
+                return failure_set(f, FAILURE_LIMIT_REACHED,
+                                   "There are %zu holders, and can't be more: unmount a volume.", u->holders.all);
+        case QUOTA_CALLER_IS_FULL:
+                return failure_set(f, FAILURE_LIMIT_REACHED,
+                                   "This caller has %zu holders, and can't have more: unmount a volume.",
+                                   u->holders.caller);
+        case QUOTA_FITS:
+        default:
+                return 0;
+        }
+}
+
+static Volume *find_unused(const Jobs *jobs, const Caller *caller, bool over) {
         Volume *v, *next, *first = NULL;
         Turn first_turn = TURN_NEVER;
-        bool over;
 
-        *ret = NULL;
-        if (volumes_count(all) < limit)
-                return 0;
-        over = is_over_share(all, caller);
-        HASH_ITER (hh, all->table, v, next) {
+        HASH_ITER (hh, jobs->state->volumes.table, v, next) {
                 Turn turn = turn_of(v, caller, over);
 
                 if (turn > first_turn || turn == TURN_NEVER)
@@ -73,24 +152,35 @@ static int find_room(const Jobs *jobs, const Caller *caller, Volume **ret, Failu
                 first = v;
                 first_turn = turn;
         }
-        *ret = first;
-        if (first)
-                return 0;
-        if (over && !caller->trusted)
-                return failure_set(
-                        f, FAILURE_LIMIT_REACHED,
-                        "There are %zu volumes, and those of this caller (%i or more) are in use, or only their records say that others could write: unmount one, or forget one (selvolctl forget VOLUME).",
-                        limit, VOLUMES_OF_CALLER);
-        return failure_set(
-                f, FAILURE_LIMIT_REACHED,
-                "There are %zu volumes, which are in use, or only their records say that others could write: unmount one, or forget one (selvolctl forget VOLUME).",
-                limit);
+        return first;
 }
 
-int forget_check_room(const Jobs *jobs, const Caller *caller, Failure *f) {
-        Volume *v;
+/* The records that would be left if all that may go for the caller went, as if no job was at work. */
+static Used count_needed(const Volumes *all, const Used *u, const Caller *caller, bool over) {
+        const Volume *v, *next;
+        Used needed = *u;
 
-        return find_room(jobs, caller, &v, f);
+        HASH_ITER (hh, all->table, v, next)
+                if (turn_of(v, caller, over) != TURN_NEVER)
+                        subtract_volume(&needed, v, caller);
+        return needed;
+}
+
+static int check_room(const Jobs *jobs, const Caller *caller, const Growth *g, const Used *u, Failure *f) {
+        Used needed;
+        int r;
+
+        r = check_holders(u, g, caller, f);
+        if (r != 0 || records_fit(u, g, caller))
+                return r;
+        needed = count_needed(&jobs->state->volumes, u, caller, is_over_share(u, g, caller));
+        return records_fit(&needed, g, caller) ? 0 : refuse_growth(u, g, caller, f);
+}
+
+int forget_check_room(const Jobs *jobs, const Caller *caller, const Growth *growth, Failure *f) {
+        const Used used = count_used(&jobs->state->volumes, caller);
+
+        return check_room(jobs, caller, growth, &used, f);
 }
 
 /* Logs a text that ends with the reason. */
@@ -107,21 +197,30 @@ static void forget_unused(Jobs *jobs, Volume *v, const char *reason, const char 
         commit_removal(jobs->state, v);
 }
 
-int forget_make_room(Jobs *jobs, const Caller *caller, const char *volume, Failure *f) {
-        uint64_t now = now_realtime_usec(), unused;
-        _cleanup_free_ char *text = NULL;
-        Volume *v;
-        int r;
-
-        r = find_room(jobs, caller, &v, f);
-        if (r != 0 || !v)
-                return r;
-        unused = now > v->last_used_usec ? (now - v->last_used_usec) / (60 * USEC_PER_SEC) : 0;
-        text = strdup_printf(
+static void make_room_with(Jobs *jobs, Volume *v, const char *volume) {
+        uint64_t now = now_realtime_usec(),
+                 unused = now > v->last_used_usec ? (now - v->last_used_usec) / (60 * USEC_PER_SEC) : 0;
+        _cleanup_free_ char *text = strdup_printf(
                 "there are %u volumes, nobody has used it for %llu minutes, and volume %s needs the place",
                 HASH_COUNT(jobs->state->volumes.table), (unsigned long long) unused, volume);
+
         forget_unused(jobs, v, "room", strempty(text));
-        return 0;
+}
+
+int forget_make_room(Jobs *jobs, const Caller *caller, const Growth *growth, const char *volume, Failure *f) {
+        Used used = count_used(&jobs->state->volumes, caller);
+        int r;
+
+        r = check_room(jobs, caller, growth, &used, f);
+        while (r == 0 && !records_fit(&used, growth, caller)) {
+                Volume *v = find_unused(jobs, caller, is_over_share(&used, growth, caller));
+
+                if (!v)
+                        return refuse_growth(&used, growth, caller, f);
+                subtract_volume(&used, v, caller);
+                make_room_with(jobs, v, volume);
+        }
+        return r;
 }
 
 /* Not when the last holder goes: its job, and the loop over all volumes in which it went, still use the

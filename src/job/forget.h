@@ -13,9 +13,15 @@
  * own ones first, so that no caller can drop everything that selvold knows of others. Records of partial
  * walks go last. In each group the record that was used longest ago goes first. */
 
-/* Whether a new volume of the caller finds room. Returns 0, or LIMIT_REACHED. */
-int forget_check_room(const Jobs *jobs, const Caller *caller, Failure *f) _warn_unused_;
-/* Makes room for the new volume. Returns 0, or LIMIT_REACHED. */
-int forget_make_room(Jobs *jobs, const Caller *caller, const char *volume, Failure *f) _warn_unused_;
+/* A mount adds this to the records. */
+typedef struct Growth {
+        size_t volumes, holders, bytes;
+} Growth;
+
+/* Whether the records have room for what the caller adds. Returns 0, or LIMIT_REACHED. */
+int forget_check_room(const Jobs *jobs, const Caller *caller, const Growth *growth, Failure *f) _warn_unused_;
+/* Makes room for the volume, with its new holder. Returns 0, or LIMIT_REACHED. */
+int forget_make_room(Jobs *jobs, const Caller *caller, const Growth *growth, const char *volume,
+                     Failure *f) _warn_unused_;
 /* Drops the records of ephemeral volumes that have no holder any more. */
 void forget_ephemeral(Jobs *jobs);

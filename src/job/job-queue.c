@@ -105,7 +105,23 @@ void queue_let_past(Job *job) {
         queue_advance(job->jobs);
 }
 
+/* A job may wait for long, and its next child looks again. The job goes on when the conflicts that are left
+ * have ended, and then finds the others. */
+static void drop_details(Job *job) {
+        Plan *p = &job->plan;
+        size_t bytes = 0, n = 0;
+
+        job->observed.mounts = mount_facts_free(job->observed.mounts, job->observed.n_mounts);
+        job->observed.n_mounts = 0;
+        while (n < p->n_conflicts &&
+               (n == 0 || bytes + conflict_count_bytes(&p->conflicts[n]) <= JOB_CONFLICTS_BYTES))
+                bytes += conflict_count_bytes(&p->conflicts[n++]);
+        while (p->n_conflicts > n)
+                plan_drop_conflict(p, p->n_conflicts - 1);
+}
+
 void queue_return(Job *job) {
+        drop_details(job);
         job_set_state(job, queue_waits_for_conflict(job) ? JOB_PARKED : JOB_QUEUED);
         job->run_usec = 0;
         log_debug("%s: job %llu: is queued.", job->request.volume, (unsigned long long) job->id);

@@ -25,18 +25,30 @@ Holder *job_find_at_target(const Job *job, Volume **ret) {
         return volumes_find_target(&job->jobs->state->volumes, job->request.target, ret);
 }
 
+/* The request adds about this to the records; the plan and the mount add a little more. A holder has the
+ * request twice, the second time as its spec. */
+static Growth estimate_growth(const Job *job) {
+        const Holder *h = job_find_holder(job);
+        const size_t bytes = 2 * request_count_bytes(&job->request), before = h ? holder_count_bytes(h) : 0;
+
+        return (Growth){
+                .volumes = !job_volume(job),
+                .holders = !h,
+                .bytes = bytes > before ? bytes - before : 0,
+        };
+}
+
 int job_check_limits(Job *job) {
+        const Growth growth = estimate_growth(job);
         const Volume *v = job_volume(job);
         int r;
 
-        if (v && !job_find_holder(job) && volume_count_holders(v) >= HOLDERS_MAX)
+        if (v && growth.holders > 0 && volume_count_holders(v) >= HOLDERS_MAX)
                 return failure_set(&job->failure, FAILURE_LIMIT_REACHED,
                                    "Volume %s has %i holders, and can't have more: unmount one.", v->id, HOLDERS_MAX);
-        if (v)
-                return 0;
         /* The record may have gone since the call. */
-        r = introduce_check(&job->caller, job->request.volume, &job->failure);
-        return r != 0 ? r : forget_check_room(job->jobs, &job->caller, &job->failure);
+        r = v ? 0 : introduce_check(&job->caller, job->request.volume, &job->failure);
+        return r != 0 ? r : forget_check_room(job->jobs, &job->caller, &growth, &job->failure);
 }
 
 int job_check_target(Job *job) {
@@ -70,6 +82,7 @@ static Holder *holder_new(const Job *job, bool adopted) {
                 .adopted = adopted,
                 .release_on_umount = job->request.release_on_umount,
                 .since_usec = now_realtime_usec(),
+                .owner = job->caller.uid,
                 .context = strdup(strempty(p->context)),
                 .device = strdup(strempty(job->observed.device)),
                 .superblock = strdup(strempty(job->observed.superblock)),
@@ -117,8 +130,8 @@ static int fill_volume(const Job *job, Volume *v) {
         return strv_copy(q->mount_options, &v->mount_options);
 }
 
-static int add_volume(Job *job, Volume **ret) {
-        State *s = job->jobs->state;
+/* Makes the record of a new volume; only job_add_intent() adds it. */
+static int make_volume(const Job *job, Volume **ret) {
         _cleanup_(volume_freep) Volume *v = volume_new(job->request.volume);
         int r;
 
@@ -128,48 +141,77 @@ static int add_volume(Job *job, Volume **ret) {
         r = fill_volume(job, v);
         if (r < 0)
                 return r;
-        r = forget_make_room(job->jobs, &job->caller, v->id, &job->failure);
-        if (r != 0)
-                return r;
-        r = volumes_add(&s->volumes, v);
-        if (r < 0)
-                return r;
-        job->volume_is_new = true;
-        event_emit(s, volume_added, v);
         *ret = TAKE_PTR(v);
         return 0;
 }
 
+static int make_room(Job *job, const Volume *new, const Holder *h) {
+        const Growth growth = {
+                .volumes = new ? 1 : 0,
+                .holders = 1,
+                .bytes = (new ? volume_count_bytes(new) : 0) + holder_count_bytes(h),
+        };
+
+        return forget_make_room(job->jobs, &job->caller, &growth, job->request.volume, &job->failure);
+}
+
+/* *v: the volume that has a record, or NULL; then it gets a record. */
+static int add_holder_of(Job *job, Volume **v, Holder *h) {
+        _cleanup_(volume_freep) Volume *new = NULL;
+        State *s = job->jobs->state;
+        int r;
+
+        if (!*v) {
+                r = make_volume(job, &new);
+                if (r < 0)
+                        return r;
+        }
+        r = make_room(job, new, h);
+        if (r != 0)
+                return r;
+        if (new) {
+                r = volumes_add(&s->volumes, new);
+                if (r < 0)
+                        return r;
+                *v = TAKE_PTR(new);
+                job->volume_is_new = true;
+                event_emit(s, volume_added, *v);
+        }
+        r = volume_add_holder(*v, h);
+        if (r < 0 && !(*v)->holders && job->volume_is_new) {
+                job->volume_is_new = false;
+                commit_removal(s, *v);
+        }
+        return r;
+}
+
+/* The mount stays, whatever the result of a second adopt is. */
+static int replace_holder(Volume *v, Holder *old, Holder *h, bool adopted) {
+        int r;
+
+        h->owner = old->owner;
+        if (adopted && old->state == HOLDER_MOUNTED) {
+                h->state = HOLDER_MOUNTED;
+                h->mount_id = old->mount_id;
+        }
+        r = volume_add_holder(v, h);
+        if (r >= 0)
+                volume_remove_holder(v, old);
+        return r;
+}
+
 int job_add_intent(Job *job, bool adopted) {
         _cleanup_(holder_freep) Holder *h = holder_new(job, adopted);
-        Holder *old;
+        Holder *old = job_find_holder(job);
         Volume *v = job_volume(job);
         int r;
 
         if (!h)
                 return -ENOMEM;
-        if (!v) {
-                r = add_volume(job, &v);
-                if (r != 0)
-                        return r;
-        }
-        old = volume_find_holder(v, h->target);
-        /* The mount stays, whatever the result of a second adopt is. */
-        if (adopted && old && old->state == HOLDER_MOUNTED) {
-                h->state = HOLDER_MOUNTED;
-                h->mount_id = old->mount_id;
-        }
-        r = volume_add_holder(v, h);
-        if (r < 0) {
-                if (!v->holders && job->volume_is_new) {
-                        job->volume_is_new = false;
-                        commit_removal(job->jobs->state, v);
-                }
+        r = old ? replace_holder(v, old, h, adopted) : add_holder_of(job, &v, h);
+        if (r != 0)
                 return r;
-        }
         TAKE_PTR(h);
-        if (old)
-                volume_remove_holder(v, old);
         job->intent_recorded = true;
         event_emit(job->jobs->state, volume_changed, v);
         return 0;

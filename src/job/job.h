@@ -99,6 +99,7 @@ struct Job {
         Operation operation;
         JobState state;
         Request request;
+        size_t bytes; /* of the strings of the request */
         VerifyDepth depth;
         Caller caller;
         char *source;       /* server, directory or device that may hang: places_source(); NULL: none */
@@ -150,12 +151,6 @@ struct Jobs {
         sd_event_source *expiry;
         sd_event_source *advance; /* calls jobs_advance() once */
         uint64_t n_gone;          /* foreign mounts that have gone so far */
-};
-
-enum {
-        JOBS_KEPT_MAX = 64,  /* jobs of one user that have ended */
-        JOBS_KEPT_ALL = 512, /* those of all users */
-        JOB_KEPT_SEC = 600,
 };
 
 /* The volume of the job. NULL: the volume has no record. */

@@ -292,6 +292,7 @@ static int job_new(Jobs *jobs, Operation operation, Request *request, VerifyDept
                 .operation = operation,
                 .state = JOB_QUEUED,
                 .request = *request,
+                .bytes = request_count_bytes(request),
                 .depth = depth,
                 .caller = *caller,
                 .started_usec = now_monotonic_usec(),
@@ -346,7 +347,7 @@ int job_start(Jobs *jobs, Operation operation, Request *request, VerifyDepth dep
                 if (r != 0)
                         return r;
         }
-        r = places_admit(jobs, operation, caller, f);
+        r = places_admit(jobs, operation, request, caller, f);
         if (r != 0)
                 return r;
         r = job_new(jobs, operation, request, depth, caller, reply, userdata, f, &job);

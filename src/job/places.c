@@ -152,23 +152,38 @@ int places_source(const char *source, char **ret) {
         return 0;
 }
 
-int places_admit(const Jobs *jobs, Operation operation, const Caller *caller, Failure *f) {
-        const LimitKind kind = operation == OPERATION_UNMOUNT ? LIMIT_WAITING_TO_UNMOUNT : LIMIT_WAITING;
-        Quota q = { 0 };
-        const Job *job;
-
-        for (job = jobs->list; job; job = job->next)
-                if (!job_is_over(job))
-                        quota_count(&q, 1, streq(job->caller.name, caller->name));
-        switch (quota_check(&q, kind, 1, caller->trusted)) {
+/* A job counts with its bytes, too. */
+static int check_waiting(const Quota *q, LimitKind kind, size_t amount, const char *of, bool trusted, Failure *f) {
+        switch (quota_check(q, kind, amount, trusted)) {
         case QUOTA_ALL_IS_FULL:
-                return failure_set(f, FAILURE_LIMIT_REACHED, "%zu jobs run or wait: try again when some have ended.",
-                                   q.all);
+                return failure_set(f, FAILURE_LIMIT_REACHED, "%zu %s run or wait: try again when some have ended.",
+                                   q->all, of);
         case QUOTA_CALLER_IS_FULL:
                 return failure_set(f, FAILURE_LIMIT_REACHED,
-                                   "%zu jobs of this caller run or wait: try again when some have ended.", q.caller);
+                                   "%zu %s of this caller run or wait: try again when some have ended.", q->caller,
+                                   of);
         case QUOTA_FITS:
         default:
                 return 0;
         }
+}
+
+int places_admit(const Jobs *jobs, Operation operation, const Request *request, const Caller *caller, Failure *f) {
+        const bool unmounts = operation == OPERATION_UNMOUNT;
+        Quota n = { 0 }, bytes = { 0 };
+        const Job *job;
+        int r;
+
+        for (job = jobs->list; job; job = job->next)
+                if (!job_is_over(job)) {
+                        const bool own = streq(job->caller.name, caller->name);
+
+                        quota_count(&n, 1, own);
+                        quota_count(&bytes, job->bytes, own);
+                }
+        r = check_waiting(&n, unmounts ? LIMIT_WAITING_TO_UNMOUNT : LIMIT_WAITING, 1, "jobs", caller->trusted, f);
+        if (r != 0)
+                return r;
+        return check_waiting(&bytes, unmounts ? LIMIT_WAITING_BYTES_TO_UNMOUNT : LIMIT_WAITING_BYTES,
+                             request_count_bytes(request), "bytes of jobs", caller->trusted, f);
 }

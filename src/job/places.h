@@ -31,4 +31,5 @@ bool places_log_orphans(Job *job);
 bool places_fail_busy(Job *job);
 
 /* Whether the caller may have one more job. Returns 0, LIMIT_REACHED or -ENOMEM. */
-int places_admit(const Jobs *jobs, Operation operation, const Caller *caller, Failure *f) _warn_unused_;
+int places_admit(const Jobs *jobs, Operation operation, const Request *request, const Caller *caller,
+                 Failure *f) _warn_unused_;

@@ -3,7 +3,25 @@
 
 /* Limits for what a caller sends, for what selvold keeps, and for the time that selvold waits. selvold
  * refuses a string that is too long and never cuts it. The rows of model/quota.c combine these numbers;
- * selvold(8) lists them. */
+ * selvold(8) lists them.
+ *
+ * All callers together can have selvold keep about so much, of MemoryMax=256M; /limits/full measures 60 MiB
+ * with full records and 2048 waiting jobs:
+ *
+ *   16 MiB  records: RECORD_BYTES_MAX, and 1 KB beside the strings of each
+ *   16 MiB  the same once more, while the store writes a new file
+ *   32 MiB  jobs that run or wait: the bytes of JOB_BYTES twice, 3 KB beside them, and JOB_CONFLICTS_BYTES
+ *   20 MiB  ended jobs: JOBS_KEPT_ALL, with WALK_ISSUES_MAX paths each
+ *    8 MiB  calls that wait for jobs: CALLS_WAITING_BYTES
+ *   46 MiB  calls that wait for their turn: CALLS_PUT_OFF_MAX with CALL_PUT_OFF_BYTES_MAX
+ *   24 MiB  questions to polkit: QUESTIONS_MAX with CALL_BYTES_MAX, as call, details and question
+ *   48 MiB  one list of all objects, twice while it is composed: see below
+ *    8 MiB  senders, metrics, libraries, and what selvold has without callers
+ *
+ * The largest reply is the list of all objects, less than 24 MiB, where dbus-daemon takes 32 MiB:
+ * RECORD_BYTES_MAX; 1 KB for each object and 0.5 KB for each holder, that is 10 MiB; the bytes of the jobs,
+ * and WAITS_FOR_BYTES for each. selvold composes one at a time. Unrecorded mounts, and texts about mounts on
+ * or beside a holder's, are not the callers': root makes them. */
 
 /* In one call or one configuration. */
 enum {
@@ -23,6 +41,17 @@ enum {
         VOLUMES_RESERVED = 256,  /* part of VOLUMES_MAX, for root */
         VOLUMES_OF_CALLER = 512, /* volumes: a caller with more makes room among its own ones first */
         HOLDERS_MAX = 256,       /* holders of one volume: kubelet has at most some 250 pods */
+        HOLDERS_ALL_MAX = 4096,  /* holders of all volumes: 16 for each of 256 pods */
+        HOLDERS_RESERVED = 1024, /* part of HOLDERS_ALL_MAX, for root */
+        HOLDERS_OF_USER = 768,   /* part of HOLDERS_ALL_MAX: three users leave room for a fourth one */
+};
+
+/* Bytes of the strings of records, with their holders: 1 KiB for each of VOLUMES_MAX and HOLDERS_ALL_MAX;
+ * kubelet's have some 300 and 500. */
+enum {
+        RECORD_BYTES_MAX = 8388608,
+        RECORD_BYTES_RESERVED = 2097152, /* part of RECORD_BYTES_MAX, for root */
+        RECORD_BYTES_OF_USER = 1572864,  /* part of it: three users leave room for a fourth one */
 };
 
 /* Running jobs: each has a child of the worker, which accepts SERVER_CONNECTIONS_MAX connections. The
@@ -42,15 +71,21 @@ enum {
         SERVER_RESERVED = 32,         /* part of it: unmounts, verifies and the watch need fewer */
 };
 
-/* Jobs that run or wait: a job takes some 3 KB. */
+/* Jobs that run or wait: a job takes some 3 KB beside its strings. */
 enum {
-        JOBS_WAITING_MAX = 4096,           /* jobs: one for each volume */
-        JOBS_WAITING_RESERVED = 1024,      /* part of JOBS_WAITING_MAX, for root */
-        JOBS_WAITING_TO_UNMOUNT = 1024,    /* in addition to JOBS_WAITING_MAX */
+        JOBS_WAITING_MAX = 2048,           /* jobs: a volume for each of 250 pods, several times */
+        JOBS_WAITING_RESERVED = 512,       /* part of JOBS_WAITING_MAX, for root */
+        JOBS_WAITING_TO_UNMOUNT = 512,     /* in addition to JOBS_WAITING_MAX */
         JOBS_WAITING_OF_CONNECTION = 1024, /* jobs that do not unmount, of a connection of root */
-        JOBS_WAITING_OF_USER_MAX = 768,    /* jobs that do not unmount, of a user */
-        UNMOUNTS_WAITING_RESERVED = 2048,  /* jobs, for root: unmounts of users leave room for its mounts */
-        UNMOUNTS_WAITING_OF_USER = 960,    /* jobs, for one that unmounts */
+        JOBS_WAITING_OF_USER_MAX = 384,    /* jobs that do not unmount, of a user */
+        UNMOUNTS_WAITING_RESERVED = 1024,  /* jobs, for root: unmounts of users leave room for its mounts */
+        UNMOUNTS_WAITING_OF_USER = 480,    /* jobs, for one that unmounts */
+        JOB_BYTES = 1024,                  /* bytes of strings, on average: kubelet's have some 400 */
+        JOB_CONFLICTS_BYTES = 4096,        /* bytes of conflicts that a waiting job keeps, or a single one */
+        WAITS_FOR_BYTES = 1024,            /* bytes of conflicts that its property WaitsFor shows */
+        JOBS_KEPT_MAX = 64,                /* jobs of one user that have ended */
+        JOBS_KEPT_ALL = 256,               /* those of all users */
+        JOB_KEPT_SEC = 600,
 };
 
 /* Numbers of jobs, which no later selvold of the boot uses for other jobs. */
@@ -65,6 +100,14 @@ enum {
         WAITERS_RESERVED = 32,    /* part of WAITERS_MAX, for root */
         WAITERS_TO_CANCEL = 16,   /* in addition to WAITERS_MAX: any job can be canceled */
         WAITERS_OF_USER_MAX = 16, /* calls: three users leave room for a fourth one */
+};
+
+/* Calls that wait for any job, with the bytes of their strings. */
+enum {
+        CALL_BYTES = 1024, /* bytes beside the strings, about */
+        CALLS_WAITING_BYTES = 8388608,
+        CALLS_WAITING_BYTES_RESERVED = 2097152, /* part of CALLS_WAITING_BYTES, for root */
+        CALLS_WAITING_BYTES_OF_USER = 1572864,  /* part of it: three users leave room for a fourth one */
 };
 
 /* Questions to polkit: a person may take INTERACTIVE_SEC for an answer. */

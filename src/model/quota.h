@@ -15,15 +15,20 @@
 
 /* Each comment has the name of the limit in selvold(8). */
 typedef enum LimitKind {
-        LIMIT_JOBS,               /* jobs that run */
-        LIMIT_JOBS_TO_UNMOUNT,    /* jobs that run, for one that unmounts */
-        LIMIT_SOURCE,             /* jobs of one source that run */
-        LIMIT_WAITING,            /* jobs that run or wait */
-        LIMIT_WAITING_TO_UNMOUNT, /* jobs that run or wait, for one that unmounts */
-        LIMIT_WAITERS,            /* calls that wait for one job */
-        LIMIT_WAITERS_TO_CANCEL,  /* calls that wait for one job, for one that cancels */
-        LIMIT_QUESTIONS,          /* questions to polkit */
-        LIMIT_CALLS,              /* calls that wait for their turn */
+        LIMIT_JOBS,                     /* jobs that run */
+        LIMIT_JOBS_TO_UNMOUNT,          /* jobs that run, for one that unmounts */
+        LIMIT_SOURCE,                   /* jobs of one source that run */
+        LIMIT_WAITING,                  /* jobs that run or wait */
+        LIMIT_WAITING_TO_UNMOUNT,       /* jobs that run or wait, for one that unmounts */
+        LIMIT_WAITING_BYTES,            /* bytes of jobs that run or wait */
+        LIMIT_WAITING_BYTES_TO_UNMOUNT, /* bytes of jobs that run or wait, for one that unmounts */
+        LIMIT_WAITERS,                  /* calls that wait for one job */
+        LIMIT_WAITERS_TO_CANCEL,        /* calls that wait for one job, for one that cancels */
+        LIMIT_CALLS_WAITING_BYTES,      /* bytes of calls that wait for jobs */
+        LIMIT_QUESTIONS,                /* questions to polkit */
+        LIMIT_HOLDERS,                  /* holders */
+        LIMIT_RECORD_BYTES,             /* bytes of records */
+        LIMIT_CALLS,                    /* calls that wait for their turn */
         LIMIT_KINDS,
 } LimitKind;
 

@@ -47,6 +47,16 @@ void request_done(Request *q) {
         *q = REQUEST_INIT;
 }
 
+size_t request_count_bytes(const Request *q) {
+        size_t bytes = 0;
+
+        for (size_t i = 0; i < ELEMENTSOF(strings); i++)
+                bytes += strlen(strempty(*string_of(q, i)));
+        STRV_FOREACH (option, q->mount_options)
+                bytes += strlen(*option);
+        return bytes;
+}
+
 /* Fails with a message that shows s, escaped and cut, where format has %s or %1$s. */
 #define refuse(f, kind, s, format)                                             \
         ({                                                                     \

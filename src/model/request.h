@@ -76,6 +76,8 @@ typedef struct Request {
                     .fs_group_change_policy = -1 })
 
 void request_done(Request *q);
+/* The bytes of all strings. */
+size_t request_count_bytes(const Request *q) _pure_;
 
 /* Checks a name that messages show, such as a holder's: printable, UTF-8, of limited length, without quotes,
  * commas and backslashes. NULL is valid. Returns 0, -ENOMEM, or INVALID_OPTION with the option's name in the

@@ -116,6 +116,28 @@ size_t volume_count_holders(const Volume *v) {
         return n;
 }
 
+static size_t count_bytes(char *const *strings, size_t n) {
+        size_t bytes = 0;
+
+        for (size_t i = 0; i < n; i++)
+                bytes += strlen(strempty(strings[i]));
+        return bytes;
+}
+
+size_t volume_count_bytes(const Volume *v) {
+        char *const strings[] = { v->source, v->link,        v->fs_type, v->mount_type,
+                                  v->driver, v->volume_type, v->context, v->mark.context };
+
+        return 4 * strlen(v->id) + count_bytes(strings, ELEMENTSOF(strings)) +
+               count_bytes(v->mount_options, strv_length(v->mount_options));
+}
+
+size_t holder_count_bytes(const Holder *h) {
+        char *const strings[] = { h->name, h->target, h->context, h->device, h->superblock, h->spec };
+
+        return count_bytes(strings, ELEMENTSOF(strings));
+}
+
 static int add_target(Volumes *all, Holder *h) {
         if (!all)
                 return 0;

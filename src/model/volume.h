@@ -57,6 +57,7 @@ typedef struct Holder {
         gid_t fs_group;         /* the group that the mount shows; GID_NONE: the holder asked for none */
         gid_t disk_gid;         /* the group on disk: another one if the mount swaps the two */
         uint64_t since_usec;
+        uid_t owner;       /* the user who mounted or adopted it first */
         char *context;     /* of the strategy, canonical; "" if unused or unknown */
         uint64_t mount_id; /* of the mount at target; 0 until it is known */
         char *device;      /* of the superblock, "major:minor"; "" until it is known */
@@ -116,6 +117,10 @@ DEFINE_CLEANUP_FUNC(Holder *, holder_free);
 
 Holder *volume_find_holder(const Volume *v, const char *target) _pure_;
 size_t volume_count_holders(const Volume *v) _pure_;
+/* The bytes of the strings of a record without its holders, or of a holder. The object of a volume has three
+ * bytes in its path for one of the id. */
+size_t volume_count_bytes(const Volume *v) _pure_;
+size_t holder_count_bytes(const Holder *h) _pure_;
 /* Whether another program made the mount of a holder. */
 bool volume_has_adopted(const Volume *v) _pure_;
 /* Takes the holder over. Returns 0, or -ENOMEM: then the holder is still the caller's. */

@@ -62,6 +62,10 @@ static void conflict_done(Conflict *c) {
         free(c->context);
 }
 
+size_t conflict_count_bytes(const Conflict *c) {
+        return strlen(c->volume) + strlen(c->holder) + strlen(c->target) + strlen(c->context);
+}
+
 void plan_drop_conflict(Plan *p, size_t i) {
         assert(i < p->n_conflicts);
         conflict_done(&p->conflicts[i]);

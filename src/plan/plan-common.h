@@ -46,6 +46,8 @@ typedef struct Plan {
 } Plan;
 
 void plan_done(Plan *p);
+/* The bytes of the strings of a conflict. */
+size_t conflict_count_bytes(const Conflict *c) _pure_;
 /* Drops one of the conflicts. */
 void plan_drop_conflict(Plan *p, size_t i);
 

@@ -52,6 +52,7 @@ static const ColumnMember holder_members[] = {
         { HOLDER_CONTEXT, TEXT, offsetof(Holder, context) },
         { HOLDER_DEVICE, TEXT, offsetof(Holder, device) },
         { HOLDER_SUPERBLOCK, TEXT, offsetof(Holder, superblock) },
+        { HOLDER_OWNER, ID, offsetof(Holder, owner) },
 };
 
 static void set_members(Change *c, const ColumnMember *members, size_t n, const void *object) {

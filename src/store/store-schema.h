@@ -61,7 +61,8 @@
         X(HOLDER_CONTEXT, "context", "TEXT NOT NULL")                        \
         X(HOLDER_DEVICE, "device", "TEXT NOT NULL")                          \
         X(HOLDER_RELEASE_ON_UMOUNT, "release_on_umount", "INTEGER NOT NULL") \
-        X(HOLDER_SUPERBLOCK, "superblock", "TEXT NOT NULL")
+        X(HOLDER_SUPERBLOCK, "superblock", "TEXT NOT NULL")                  \
+        X(HOLDER_OWNER, "owner", "INTEGER NOT NULL")
 
 #define COLUMN_POSITION(position, name, type) position,
 enum { VOLUME_ID, VOLUME_COLUMNS(COLUMN_POSITION) };

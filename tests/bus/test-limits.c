@@ -528,6 +528,71 @@ static void test_long_array(Fixture *f, gconstpointer data) {
                      n > 256 ? "than any method takes" : "Option \"MountOptions\" has more than 64");
 }
 
+/* Returns the options of a request with so many KiB of mount options. */
+static char *make_large(guint kib) {
+        g_autofree char *word = g_strnfill(1000, 'x');
+        g_autoptr(GString) options = g_string_new("{'TimeoutUSec': <@t 600000000>, 'MountOptions': <[");
+
+        for (guint i = 0; i < kib; i++)
+                g_string_append_printf(options, "%s'subvol=/%s'", i == 0 ? "" : ", ", word);
+        g_string_append(options, "]>}");
+        return g_string_free(g_steal_pointer(&options), FALSE);
+}
+
+#define FIRST  "/var/lib/kubelet/pods/0/volumes/v"
+#define SECOND "/var/lib/kubelet/pods/1/volumes/v"
+
+/* Few jobs with long strings count as much as many with short ones, and leave room to others. */
+TEST_FIXTURE(test_waiting_bytes, "/limits/waiting-bytes") {
+        enum { KIB = 60, FIT = JOBS_WAITING_OF_CONNECTION / KIB, CALLS = CALLS_WAITING_BYTES / 1024 / KIB };
+        g_autofree char *large = make_large(KIB);
+        Fixture other = other_caller(f);
+
+        for (guint i = 0; i < FIT; i++) {
+                g_autofree char *target = g_strdup_printf("/var/lib/kubelet/pods/%u/volumes/v", i);
+
+                send_mount(f, "hung", "/dev/hang-observe", target, large);
+        }
+        expect_error(f, start_mount(f, "w", "/dev/vdc", "/var/lib/kubelet/pods/w", large), "LimitReached",
+                     "bytes of jobs of this caller run or wait");
+        assert_mounts_at_once(&other, "v", "/dev/vdb");
+        close_caller(&other);
+        /* So do calls that wait for few jobs. selvold looks at few large calls of a caller at once. */
+        for (guint i = FIT; i < CALLS; i++) {
+                send_mount(f, "hung", "/dev/hang-observe", i % 2 ? FIRST : SECOND, large);
+                g_free(get_metrics(f));
+        }
+        expect_error(f, start_mount(f, "hung", "/dev/hang-observe", FIRST, large), "LimitReached",
+                     "bytes of calls, ");
+}
+
+#define SHARED(level) "{'SELinuxLevel': <'" level "'>, 'WaitUSec': <@t 600000000>, " OVM "}"
+
+/* A job that waits for holders with long targets keeps one of them, shows none, and still waits for all. */
+TEST_FIXTURE(test_waits_for, "/limits/waits-for") {
+        g_autofree char *filler = g_strnfill(200, 't');
+        char *targets[4];
+        g_autofree char *shown = NULL;
+        GAsyncResult *waiting;
+
+        for (guint i = 0; i < G_N_ELEMENTS(targets); i++) {
+                targets[i] = g_strdup_printf("/var/lib/kubelet/pods/%u/%s/%s/%s/%s/%s/%s/%s/%s/%s/%s", i, filler,
+                                             filler, filler, filler, filler, filler, filler, filler, filler, filler);
+                mount_volume(f, "v", "/dev/vdb", targets[i], SHARED("s0:c1"));
+        }
+        waiting = start_mount(f, "v", "/dev/vdb", HEALTHY, SHARED("s0:c2"));
+        wait_for_job(f, G_N_ELEMENTS(targets) + 1, "waiting");
+        WAIT_FOR(n_run(f, 0));
+        shown = get_text(f, "/org/selvol1/job/5", "org.selvol1.Job", "WaitsFor");
+        g_assert_cmpstr(shown, ==, "[]");
+        for (guint i = 0; i < G_N_ELEMENTS(targets); i++) {
+                g_assert_false(call_has_ended(waiting));
+                unmount_volume(f, "v", targets[i]);
+                g_free(targets[i]);
+        }
+        g_variant_unref(expect_reply(f, waiting));
+}
+
 void add_tests(void) {
 #define ADD(name, data, function) \
         g_test_add("/limits/" name, Fixture, data, fixture_set_up, function, fixture_tear_down)

@@ -263,6 +263,72 @@ static void test_room(Fixture *f, gconstpointer data) {
         g_assert_cmpuint(count_records(f, "TRUE"), ==, count);
 }
 
+typedef struct Growth {
+        const char *name;
+        guint held;       /* holders of another user */
+        const char *sql;  /* changes the records */
+        gboolean other;   /* the caller is not root, and has introduced what uid 0 has */
+        const char *text; /* of the refusal; NULL: there is room */
+} Growth;
+
+#define MIB(n) "UPDATE volume SET source=printf('%.*c', 1048576, 'x') WHERE CAST(substr(id,3) AS INTEGER) <= " #n ";"
+#define OWN    "UPDATE volume SET introducer=0; UPDATE holder SET owner=0"
+#define ALL_IN "in all records have "
+#define OWN_IN "in the records of this caller have "
+
+static const Growth growths[] = {
+        { "holders/root", 3072, "" },
+        { "holders/full", 4096, "", FALSE, "There are 4096 holders, " },
+        { "holders/user", 3071, "", TRUE },
+        { "holders/users-full", 3072, "", TRUE, "There are 3072 holders, " },
+        { "holders/own", 767, OWN, TRUE },
+        { "holders/own-full", 768, OWN, TRUE, "This caller has 768 holders, " },
+        { "bytes/root", 0, MIB(6) USED },
+        { "bytes/full", 0, MIB(8) USED, FALSE, ALL_IN },
+        { "bytes/user", 0, MIB(5) USED, TRUE },
+        { "bytes/users-full", 0, MIB(6) USED, TRUE, ALL_IN },
+        { "bytes/unused", 0, MIB(12), TRUE },
+        { "bytes/own", 0, MIB(1) USED OWN, TRUE },
+        { "bytes/own-full", 0, MIB(2) USED OWN, TRUE, OWN_IN },
+        { "bytes/own-unused", 0, MIB(2) OWN, TRUE },
+        { "bytes/holders", 1, "UPDATE holder SET spec=printf('%.*c', 8388608, 'x')", FALSE, ALL_IN },
+};
+
+/* A mount that does not fit is refused before the worker is called, which can't be called here. */
+static void test_growth(Fixture *f, gconstpointer data) {
+        const Growth *row = data;
+        g_autofree char *state = NULL;
+        GAsyncResult *call;
+
+        fixture_start(f, CALLER_ROOT, row->other);
+        state = file_path(f, "state/state.db");
+        mount_volume(f, "v", "/dev/vdb", T1, POD_A);
+        daemon_stop(f, SIGTERM);
+        worker_stop(f);
+        records_fill_held(state, MAX(row->held, 16), row->held, row->sql);
+        f->caller = row->other ? CALLER_OTHER : CALLER_ROOT;
+        daemon_start(f);
+        call = start_mount(f, row->other ? own_id("w") : "w", "/dev/vdc", T2, "{}");
+        if (row->other)
+                polkit_answer(polkit_pop(f), TRUE, FALSE);
+        expect_error(f, call, row->text ? "LimitReached" : "WorkerFailed", row->text ?: "");
+}
+
+/* Records that nobody uses make room, those used longest ago first, and no more than needed. */
+TEST_FIXTURE(test_room_for_bytes, "/state/room/bytes") {
+        g_autofree char *state = file_path(f, "state/state.db");
+
+        mount_volume(f, "v", "/dev/vdb", T1, POD_A);
+        unmount_from(f, "v", T1);
+        daemon_stop(f, SIGTERM);
+        records_fill(state, 12, "DELETE FROM volume WHERE id='v';" MIB(12));
+        daemon_start(f);
+        mount_volume(f, "w", "/dev/vdc", T2, "{}");
+        daemon_stop(f, SIGTERM);
+        g_assert_cmpuint(count_records(f, "id IN ('w', 'v-6', 'v-7', 'v-8', 'v-9', 'v-10', 'v-11', 'v-12')"), ==, 8);
+        g_assert_cmpuint(count_records(f, "TRUE"), ==, 8);
+}
+
 /* Ten thousand volumes one after the other are all mounted, beside one that stays. */
 static void test_many(Fixture *f, gconstpointer data) {
         mount_volume(f, "held", "/dev/vdb", T1, POD_A);
@@ -288,6 +354,11 @@ void add_tests(void) {
                 g_autofree char *path = g_strconcat("/state/room/", rooms[i].name, NULL);
 
                 g_test_add(path, Fixture, &rooms[i], NULL, test_room, fixture_tear_down);
+        }
+        for (gsize i = 0; i < G_N_ELEMENTS(growths); i++) {
+                g_autofree char *path = g_strconcat("/state/growth/", growths[i].name, NULL);
+
+                g_test_add(path, Fixture, &growths[i], NULL, test_growth, fixture_tear_down);
         }
         g_test_add("/state/row/volume", Fixture, "UPDATE volume SET strategy='from-the-future' WHERE id='w'",
                    fixture_set_up, test_row, fixture_tear_down);

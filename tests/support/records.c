@@ -27,3 +27,19 @@ void records_fill(const char *database, guint n, const char *sql) {
 
         records_execute(database, text);
 }
+
+void records_fill_held(const char *database, guint n, guint held, const char *sql) {
+        g_autofree char *text = g_strdup_printf(
+                "DELETE FROM volume WHERE id NOT LIKE '" RECORDS_PREFIX "%%';"
+                "CREATE TEMP TABLE h AS SELECT * FROM holder; DELETE FROM holder; UPDATE h SET owner=1000;"
+                "CREATE TEMP TABLE held AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<%u)"
+                " SELECT n.i AS number, h.* FROM n, h;"
+                "UPDATE held SET volume='" RECORDS_PREFIX "'||number, target='" RECORDS_TARGET "/'||number,"
+                " mount_id=number+1000;"
+                "ALTER TABLE held DROP COLUMN number;"
+                "INSERT INTO holder SELECT * FROM held WHERE %u > 0;"
+                "%s",
+                held, held, sql);
+
+        records_fill(database, n, text);
+}

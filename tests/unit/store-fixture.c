@@ -72,6 +72,7 @@ Volume *sample(const char *id, const char *target) {
                        .fs_group = (gid_t) -2,
                        .disk_gid = 1000,
                        .since_usec = 17,
+                       .owner = (uid_t) -2,
                        .mount_id = UINT64_MAX };
         g_assert_cmpint(volume_add_holder(v, h), ==, 0);
         return v;

@@ -12,11 +12,16 @@ static const struct {
         { LIMIT_JOBS, 48, 64, 12, 48 },
         { LIMIT_JOBS_TO_UNMOUNT, 56, 80, 15, SIZE_MAX },
         { LIMIT_SOURCE, 13, 16, 4, SIZE_MAX },
-        { LIMIT_WAITING, 3072, 4096, 768, 1024 },
-        { LIMIT_WAITING_TO_UNMOUNT, 3072, 5120, 960, SIZE_MAX },
+        { LIMIT_WAITING, 1536, 2048, 384, 1024 },
+        { LIMIT_WAITING_TO_UNMOUNT, 1536, 2560, 480, SIZE_MAX },
+        { LIMIT_WAITING_BYTES, 1572864, 2097152, 393216, 1048576 },
+        { LIMIT_WAITING_BYTES_TO_UNMOUNT, 1572864, 2621440, 491520, SIZE_MAX },
         { LIMIT_WAITERS, 64, 96, 16, SIZE_MAX },
         { LIMIT_WAITERS_TO_CANCEL, 80, 112, 20, SIZE_MAX },
+        { LIMIT_CALLS_WAITING_BYTES, 6291456, 8388608, 1572864, SIZE_MAX },
         { LIMIT_QUESTIONS, 64, 64, 16, SIZE_MAX },
+        { LIMIT_HOLDERS, 3072, 4096, 768, SIZE_MAX },
+        { LIMIT_RECORD_BYTES, 6291456, 8388608, 1572864, SIZE_MAX },
         { LIMIT_CALLS, 4096, 5120, 1024, 1024 },
 };
 
@@ -66,5 +71,7 @@ TEST(test_unmounts, "/quota/unmounts") {
         g_assert_cmpint(check(LIMIT_JOBS, 3 * rows[LIMIT_JOBS_TO_UNMOUNT].user, 0, 1, FALSE), ==, QUOTA_FITS);
         g_assert_cmpint(check(LIMIT_WAITING, 3 * rows[LIMIT_WAITING_TO_UNMOUNT].user, 0, 1, FALSE), ==, QUOTA_FITS);
         g_assert_cmpuint(rows[LIMIT_WAITING_TO_UNMOUNT].users, <, rows[LIMIT_WAITING].root);
+        g_assert_cmpint(check(LIMIT_WAITING_BYTES, 3 * rows[LIMIT_WAITING_BYTES_TO_UNMOUNT].user, 0, 1, FALSE), ==,
+                        QUOTA_FITS);
         g_assert_cmpuint(rows[LIMIT_JOBS_TO_UNMOUNT].users, <, rows[LIMIT_JOBS].root);
 }

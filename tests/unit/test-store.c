@@ -53,6 +53,7 @@ static void assert_sample(Fixture *f, const char *driver) {
         g_assert_cmpstr(h->context, ==, "system_u:object_r:container_file_t:s0:c1,c2");
         g_assert_cmpstr(h->device, ==, "254:16");
         g_assert_cmpstr(h->superblock, ==, "device:254:16");
+        g_assert_cmpuint(h->owner, ==, (uid_t) -2);
 }
 
 static void test_round_trip(Fixture *f, gconstpointer data) {
@@ -404,6 +405,7 @@ void add_tests(void) {
                 { "introducer", "UPDATE volume SET introducer=4294967296", A_VOLUME },
                 { "ephemeral", "UPDATE volume SET ephemeral=2", A_VOLUME },
                 { "mounted-this-boot", "UPDATE volume SET mounted_this_boot=2", A_VOLUME },
+                { "owner", "UPDATE holder SET owner=4294967296", A_HOLDER },
                 { "relabeled-here", "UPDATE holder SET relabeled_here=256", A_HOLDER },
                 { "fs-group-alone", "UPDATE holder SET disk_gid=4294967295", A_HOLDER },
                 { "disk-gid-alone", "UPDATE holder SET fs_group=4294967295", A_HOLDER },
