@@ -7,6 +7,7 @@
 
 #include "model/limits.h"
 #include "support.h"
+#include "support/records.h"
 
 #define HANG     "{'TimeoutUSec': <@t 600000000>}"
 #define HANG_NFS "{'TimeoutUSec': <@t 600000000>, 'FSType': <'nfs'>}"
@@ -591,6 +592,60 @@ TEST_FIXTURE(test_waits_for, "/limits/waits-for") {
                 g_free(targets[i]);
         }
         g_variant_unref(expect_reply(f, waiting));
+}
+
+/* selvold.service has MemoryMax=256M, and dbus-daemon takes messages of 32 MiB on a system bus. */
+enum { PEAK_KIB_MAX = 128 * 1024, REPLY_MIN = 14 * 1024 * 1024, REPLY_MAX = 24 * 1024 * 1024 };
+
+/* The records have the most bytes that they may have, nearly all of them in what the bus shows of them. */
+#define FULL                                                          \
+        "UPDATE volume SET source='/dev/'||printf('%.*c', 250, 'x');" \
+        "UPDATE holder SET spec='', name=printf('%.*c', 255, 'n'), target=target||'/'||printf('%.*c', 1430, 'x')"
+
+/* Each waiting job has the most bytes that a job may have on average. */
+static void send_waiting(Fixture *f, guint first, guint n) {
+        g_autofree char *holder = g_strnfill(255, 'h'), *filler = g_strnfill(400, 't');
+
+        for (guint i = first; i < first + n; i++) {
+                g_autofree char *target =
+                                        g_strdup_printf("/var/lib/kubelet/pods/waits-%u/%s", i, i == 0 ? "" : filler),
+                                *options = g_strdup_printf("{'Holder': <'%s'>}", holder);
+
+                send_mount(f, "v-1", "/dev/hang-observe", target, options);
+        }
+}
+
+static void assert_objects_fit(Fixture *f) {
+        g_autoptr(GVariant) objects = expect_reply(
+                f, call_start_at(f, "/org/selvol1", "org.freedesktop.DBus.ObjectManager", "GetManagedObjects", NULL));
+
+        g_test_message("%zu bytes, peak %li KiB", g_variant_get_size(objects), program_peak(f->daemon));
+        g_assert_cmpuint(g_variant_get_size(objects), >, REPLY_MIN);
+        g_assert_cmpuint(g_variant_get_size(objects), <, REPLY_MAX);
+        g_assert_cmpint(program_peak(f->daemon), <, PEAK_KIB_MAX);
+}
+
+/* All tables are full: the list of all objects fits into a message, and selvold into its memory, also after a
+ * restart. */
+TEST_FIXTURE(test_full, "/limits/full") {
+        enum { CALLERS = JOBS_WAITING_MAX / JOBS_WAITING_OF_CONNECTION };
+        g_autofree char *state = file_path(f, "state/state.db");
+        Fixture callers[CALLERS];
+
+        mount_volume(f, "v", "/dev/vdb", HEALTHY, "{}");
+        daemon_stop(f, SIGTERM);
+        records_fill_held(state, VOLUMES_MAX, HOLDERS_ALL_MAX - 1, FULL);
+        write_file(f, "hang-watch", "");
+        for (guint i = 0; i < 2; i++) {
+                daemon_start(f);
+                open_callers(f, callers, CALLERS);
+                for (guint k = 0; k < CALLERS; k++)
+                        send_waiting(&callers[k], k * JOBS_WAITING_OF_CONNECTION, JOBS_WAITING_OF_CONNECTION);
+                WAIT_FOR(read_metric(f, "selvol_jobs_waiting") >= JOBS_WAITING_MAX - JOBS_MAX);
+                assert_objects_fit(f);
+                close_callers(callers, CALLERS);
+                daemon_stop(f, SIGKILL);
+        }
 }
 
 void add_tests(void) {
