@@ -68,16 +68,23 @@ static void unescape_part(char *text) {
         *p = '\0';
 }
 
+char *mount_note_format(const MountNote *note) {
+        _cleanup_free_ char *volume = escape_part(note->volume);
+
+        if (!volume)
+                return NULL;
+        return strdup_printf("%s %" PRIu64 " %s %s %s", note->device, note->unique_id,
+                             note->adopted ? "adopted" : "mounted", volume, note->target);
+}
+
 int mount_note_write(int fd, MountNote *note) {
         _cleanup_close_ int lock = lock_notes();
-        _cleanup_free_ char *path = NULL, *volume = escape_part(note->volume), *text = NULL;
+        _cleanup_free_ char *path = NULL, *text = NULL;
         struct timespec now;
         int r;
 
         if (lock < 0)
                 return lock;
-        if (!volume)
-                return -ENOMEM;
         r = mount_identify_unique(fd, &note->id, &note->unique_id);
         if (r < 0)
                 return r;
@@ -88,8 +95,7 @@ int mount_note_write(int fd, MountNote *note) {
                 note->unique_id = (uint64_t) now.tv_sec * 1000000000 + (uint64_t) now.tv_nsec;
         }
         path = note_path(note->id);
-        text = strdup_printf("%s %" PRIu64 " %s %s %s", note->device, note->unique_id,
-                             note->adopted ? "adopted" : "mounted", volume, note->target);
+        text = mount_note_format(note);
         if (!path || !text)
                 return -ENOMEM;
         /* rename(2) replaces an older note, so an adopted mount always has a note. */
@@ -98,20 +104,11 @@ int mount_note_write(int fd, MountNote *note) {
         return 0;
 }
 
-/* Reads the note with the id. Returns 1; 0 if there is none, or the link is no note; or a negative errno. */
-static int read_note(uint64_t id, MountNote *ret) {
+int mount_note_parse(char *text, uint64_t id, MountNote *ret) {
         _cleanup_(mount_note_done) MountNote note = { .id = id };
-        _cleanup_free_ char *path = note_path(id);
-        char text[PATH_MAX], *parts[5] = { text };
+        char *parts[5] = { text };
         unsigned long long unique_id;
-        ssize_t n;
 
-        if (!path)
-                return -ENOMEM;
-        n = readlink(path, text, sizeof(text) - 1);
-        if (n < 0)
-                return errno == ENOENT || errno == EINVAL ? 0 : -errno;
-        text[n] = '\0';
         /* Only the last part, the target, may contain blanks. */
         for (size_t i = 1; i < ELEMENTSOF(parts); i++) {
                 parts[i] = strchr(parts[i - 1], ' ');
@@ -131,6 +128,21 @@ static int read_note(uint64_t id, MountNote *ret) {
                 return -ENOMEM;
         *ret = TAKE_STRUCT(note);
         return 1;
+}
+
+/* Reads the note with the id. Returns 1; 0 if there is none, or the link is no note; or a negative errno. */
+static int read_note(uint64_t id, MountNote *ret) {
+        _cleanup_free_ char *path = note_path(id);
+        char text[PATH_MAX];
+        ssize_t n;
+
+        if (!path)
+                return -ENOMEM;
+        n = readlink(path, text, sizeof(text) - 1);
+        if (n < 0)
+                return errno == ENOENT || errno == EINVAL ? 0 : -errno;
+        text[n] = '\0';
+        return mount_note_parse(text, id, ret);
 }
 
 int mount_note_find(uint64_t id, const char *device, const char *target, MountNote *ret) {

@@ -33,6 +33,12 @@ void mount_note_done(MountNote *n);
 /* Returns NULL. */
 MountNote *mount_notes_free(MountNote *notes, size_t n);
 
+/* The text of a note. NULL: out of memory. */
+char *mount_note_format(const MountNote *note);
+/* Parses the text of the note with the id, and overwrites the text. Returns 1, 0 if it is no note, or
+ * -ENOMEM. */
+int mount_note_parse(char *text, uint64_t id, MountNote *ret) _warn_unused_;
+
 /* Notes the mount of fd and sets the ids in note; replaces the note of an earlier mount with the same id.
  * Returns 0 or a negative errno: -ENAMETOOLONG for a target of nearly PATH_MAX. */
 int mount_note_write(int fd, MountNote *note) _warn_unused_;

@@ -59,6 +59,22 @@ void mountinfo_unescape(char *s) {
         *to = '\0';
 }
 
+char *mountinfo_escape(const char *s) {
+        char *escaped = malloc(4 * strlen(s) + 1), *p = escaped;
+
+        for (; escaped && *s; s++)
+                if (strchr(" \t\n\\", *s)) {
+                        *p++ = '\\';
+                        *p++ = (char) ('0' + (*s >> 6));
+                        *p++ = (char) ('0' + ((*s >> 3) & 7));
+                        *p++ = (char) ('0' + (*s & 7));
+                } else
+                        *p++ = *s;
+        if (escaped)
+                *p = '\0';
+        return escaped;
+}
+
 /* Returns the next field; NULL at the end of the line. */
 static const char *take_field(char **line) {
         char *field = strsep(line, " ");
@@ -270,23 +286,6 @@ static int call_statmount(uint64_t id, uint64_t mask, uint64_t optional, Reply *
         return errno == ENOSYS || errno == EPERM || errno == EOVERFLOW ? -EOPNOTSUPP : -errno;
 }
 
-/* Escapes like the kernel in the mount table. */
-static char *escape_field(const char *s) {
-        char *escaped = malloc(4 * strlen(s) + 1), *p = escaped;
-
-        for (; escaped && *s; s++)
-                if (strchr(" \t\n\\", *s)) {
-                        *p++ = '\\';
-                        *p++ = (char) ('0' + (*s >> 6));
-                        *p++ = (char) ('0' + ((*s >> 3) & 7));
-                        *p++ = (char) ('0' + (*s & 7));
-                } else
-                        *p++ = *s;
-        if (escaped)
-                *p = '\0';
-        return escaped;
-}
-
 /* Kernels before 6.12 omit the options of security modules; a kernel that shows one shows all. */
 static bool shows_labels(const char *options) {
         static int selinux = -1; /* read once: /sys/fs/selinux is not in every namespace */
@@ -319,9 +318,9 @@ static int read_mount_line(uint64_t unique_id, bool with_source, char **ret) {
         if (!shows_labels(options))
                 return -EOPNOTSUPP;
 
-        root = escape_field(m->text + m->root);
-        point = escape_field(m->text + m->point);
-        source = escape_field(with_source ? m->text + m->source : "none");
+        root = mountinfo_escape(m->text + m->root);
+        point = mountinfo_escape(m->text + m->point);
+        source = mountinfo_escape(with_source ? m->text + m->source : "none");
         if (!root || !point || !source)
                 return -ENOMEM;
         if (m->propagation & MS_SHARED)

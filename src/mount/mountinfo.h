@@ -61,6 +61,8 @@ const Mount *mountinfo_find(const MountTable *table, uint64_t id);
 
 /* Decodes, in place, the kernel's escapes: a backslash and three octal digits. */
 void mountinfo_unescape(char *s);
+/* Escapes blanks and backslashes like the kernel. NULL: out of memory. */
+char *mountinfo_escape(const char *s);
 
 /* Parses "MAJOR:MINOR". Returns 0, -EINVAL or -ENOMEM. */
 int device_parse(const char *s, dev_t *ret) _warn_unused_;

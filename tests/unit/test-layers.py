@@ -139,6 +139,8 @@ def find_circles(files):
 
 # Only these tests call these functions; otherwise only a slower ring would test them.
 FOR_TESTS = {
+    "fuzz/fuzz-mount-note.c": ["mount_note_format", "mount_note_parse"],
+    "fuzz/fuzz-mountinfo.c": ["mountinfo_escape"],
     "unit/test-context.c": ["container_contexts_parse"],
     "unit/test-doctor.c": ["denial_parse"],
     "unit/test-idmap.c": ["idmap_swap_map"],
