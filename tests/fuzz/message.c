@@ -78,31 +78,33 @@ typedef union Value {
 } Value;
 
 /* utf8_is_valid() and sd-bus have to agree on strings, as messages of selvol would be lost otherwise. */
-static int fill_string(sd_bus_message *m, const char *s) {
-        int r = sd_bus_message_append_basic(m, 's', s);
+static int fill_string(sd_bus_message *m, char type, const char *s, const char *substitute, Filled *filled) {
+        int r = sd_bus_message_append_basic(m, type, s);
 
-        assert((r >= 0) == utf8_is_valid(s));
-        return r < 0 ? sd_bus_message_append_basic(m, 's', "not UTF-8") : r;
+        assert(type != 's' || (r >= 0) == utf8_is_valid(s));
+        filled->bytes += strlen(r < 0 ? substitute : s);
+        return r < 0 ? sd_bus_message_append_basic(m, type, substitute) : r;
 }
 
 static int fill_basic(sd_bus_message *m, char type, Words *w) {
         _cleanup_free_ char *s = words_next(w);
         uint64_t n = strtoull(s, NULL, 10);
-        int r;
 
+        w->filled.values++;
         switch (type) {
         case 's':
-                return fill_string(m, s);
+                return fill_string(m, type, s, "not UTF-8", &w->filled);
         case 'o':
+                return fill_string(m, type, s, "/", &w->filled);
         case 'g':
-                r = sd_bus_message_append_basic(m, type, s);
-                return r < 0 ? sd_bus_message_append_basic(m, type, type == 'o' ? "/" : "") : r;
+                return fill_string(m, type, s, "", &w->filled);
         case 'd':
                 return sd_bus_message_append_basic(m, type, &(Value){ .d = strtod(s, NULL) });
         case 'b':
                 return sd_bus_message_append_basic(m, type, &(Value){ .b = n != 0 });
         case 'h':
-                return -EOPNOTSUPP;
+                w->filled.descriptors++;
+                return sd_bus_message_append_basic(m, type, &(Value){ .i = STDIN_FILENO });
         default: /* other numbers are in the lower bytes of the union, and sd-bus refuses an invalid type */
                 return sd_bus_message_append_basic(m, type, &(Value){ .t = n });
         }
@@ -164,6 +166,7 @@ static int fill_container(sd_bus_message *m, const char *types, Words *w) {
         else
                 contents = strndup(types + 1, strlen(types) - 2);
         assert(contents);
+        w->filled.values++;
         if (type == '(' || type == '{')
                 type = type == '(' ? 'r' : 'e';
         r = sd_bus_message_open_container(m, type, contents);

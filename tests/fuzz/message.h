@@ -5,11 +5,17 @@
 
 #include "fuzz.h"
 
+/* Counts what message_fill() has appended. A container is a value, too. */
+typedef struct Filled {
+        size_t values, bytes, descriptors; /* bytes: of all strings */
+} Filled;
+
 /* An input has words, each of which ends with a NUL. All words after the last one are "". */
 typedef struct Words {
         const uint8_t *data;
         size_t size;
         size_t n_beyond; /* all arrays together may get so many elements after the last word */
+        Filled filled;
 } Words;
 
 /* The last word may lack its NUL. */
