@@ -87,11 +87,31 @@ int record_write(int directory, const char *name, const json_t *options) {
         return fsync(directory) < 0 ? -errno : 0;
 }
 
+/* Reads the whole file, of which *size is the size. *ret is the caller's. */
+static int read_file(int fd, char **ret, size_t *size) {
+        _cleanup_free_ char *text = malloc(*size + 1);
+        size_t done = 0;
+        ssize_t n;
+
+        if (!text)
+                return -ENOMEM;
+        while ((n = read(fd, text + done, *size - done)) > 0)
+                done += (size_t) n;
+        if (n < 0)
+                return -errno;
+        *ret = TAKE_PTR(text);
+        *size = done;
+        return 0;
+}
+
 int record_read(int directory, const char *name, json_t **ret) {
         _cleanup_close_ int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        _cleanup_json_ json_t *options = NULL;
+        _cleanup_free_ char *text = NULL;
         json_error_t error;
         struct stat st;
-        json_t *options;
+        size_t size;
+        int r;
 
         if (fd < 0)
                 return -errno;
@@ -99,17 +119,17 @@ int record_read(int directory, const char *name, json_t **ret) {
                 return -errno;
         if (!S_ISREG(st.st_mode) || st.st_size > RECORD_SIZE_MAX)
                 return -EBADMSG;
-        errno = 0;
-        options = json_loadfd(fd, JSON_REJECT_DUPLICATES, &error);
+        size = (size_t) st.st_size;
+        r = read_file(fd, &text, &size);
+        if (r < 0)
+                return r;
+        /* jansson's own errors leave any errno, so it reads no file. */
+        options = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
         if (!options && json_error_code(&error) == json_error_out_of_memory)
                 return -ENOMEM;
-        if (!options && errno > 0)
-                return -errno;
-        if (!json_is_object(options)) {
-                json_decref(options);
+        if (!json_is_object(options))
                 return -EBADMSG;
-        }
-        *ret = options;
+        *ret = TAKE_PTR(options);
         return 0;
 }
 
