@@ -173,7 +173,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         while (!words_at_end(&w) && input.n < CALLS)
                 send_call(&w, &input);
         while (input.n_answered < input.n)
-                assert(sd_bus_process(clients, NULL) >= 0 && sd_event_run(state.event, 0) >= 0);
+                assert(sd_bus_process(clients, NULL) >= 0 && sd_event_run(state.event, 0) >= 0 &&
+                       sd_bus_is_open(clients) > 0);
         api.turns = turns_free(api.turns);
         return 0;
 }

@@ -166,6 +166,9 @@ static int fill_container(sd_bus_message *m, const char *types, Words *w) {
         else
                 contents = strndup(types + 1, strlen(types) - 2);
         assert(contents);
+        /* sd-bus sends an empty structure, but receives none. */
+        if (type == '(' && isempty(contents))
+                return -EINVAL;
         w->filled.values++;
         if (type == '(' || type == '{')
                 type = type == '(' ? 'r' : 'e';
