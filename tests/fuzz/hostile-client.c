@@ -3,7 +3,9 @@
 /* This client takes the place of a selvold that an attacker controls: it makes any calls on the worker's
  * socket, in any order, and answers the worker's questions with lies. These have to hold, whatever it says:
  *
- *   mounts and files outside of the target roots stay as they are, and so does the host's disk;
+ *   mounts and files outside of the target roots stay as they are, and so do the host's disks;
+ *   no disk is mounted that the host has mounted, if only while an answer is withheld, or that fstab names;
+ *   what the host has mounted read-only stays so, although it has a bind mount beneath the roots;
  *   the worker does not unmount a mount of others beneath the roots that was not adopted;
  *   the worker mounts another pod's tmpfs nowhere else, and does not change its files, adopted or not;
  *   all mounts that the worker makes beneath the roots are nosuid and nodev;
@@ -30,9 +32,10 @@
 enum {
         SESSIONS = 4,
         CHECK_EVERY = 10,
-        PHASE = 100, /* sessions */
+        ASKED_ROUNDS = 8, /* for the host's disks, in each second phase */
+        PHASE = 100,      /* sessions */
         LONG_PHASE = 400,
-        MOUNTS_MAX = 4,
+        MOUNTS_MAX = 5,
         SECONDS = 10,
         OVERTIME_SEC = 600, /* for a busy machine */
         GROWTH_MAX_KIB = 32 * 1024,
@@ -67,6 +70,15 @@ typedef struct Sentinel {
         char *label;
 } Sentinel;
 
+/* A disk that must not be mounted beneath the targets. */
+typedef struct Disk {
+        const char *name, *path;
+        const char *mounted; /* where the host mounts it; NULL: nowhere */
+        dev_t device;
+} Disk;
+
+enum { DISK_HOST, DISK_FIXED, DISK_LATE, DISK_FSTAB, N_DISKS };
+
 typedef struct Session {
         struct Client *client;
         sd_bus *bus;
@@ -80,17 +92,18 @@ typedef struct Client {
         Verb verbs[N_VERBS];
         Sentinel sentinels[5];
         size_t n_sentinels;
-        char *outside;      /* the mounts that are not beneath the targets */
-        char *others;       /* a disk that others have mounted */
-        uint64_t others_id; /* id of that mount; 0 while the worker may unmount it */
-        dev_t host, secret;
+        char *outside;                /* the mounts that are not beneath the targets */
+        char *others;                 /* a disk that others have mounted */
+        uint64_t others_id, bound_id; /* of their mounts; 0 while the worker may unmount these */
+        Disk disks[N_DISKS];
+        dev_t secret;
         Session *giant; /* the session that sends a giant message, of which there is one at a time */
         gint64 next_giant, giant_ended, unfinished_deadline;
         int unfinished;            /* a connection with an unfinished message; -1: none */
         bool adopts;               /* the client adopts in this phase */
         unsigned phase, phase_end; /* the sessions of a phase, and the number of the last one of this phase */
         guint32 session_usec;      /* the longest time of a session */
-        unsigned n_sessions, n_checked, n_questions, n_giants, n_giants_answered, n_unfinished, n_talks;
+        unsigned n_sessions, n_checked, n_questions, n_giants, n_giants_answered, n_unfinished, n_talks, n_asked;
         long memory;                                /* of the worker after the first phase */
         long memory_of_children, memory_with_giant; /* the largest sums, without and with a giant message */
 } Client;
@@ -303,17 +316,21 @@ static char *describe_outside(void) {
         g_assert_cmpint(mount_table_read(NULL, &table), ==, 0);
         for (size_t i = 0; i < table->n; i++)
                 if (!is_beneath_targets(&table->mounts[i]))
-                        g_string_append_printf(text, "%" PRIu64 " %s %s %s\n", table->mounts[i].id,
+                        g_string_append_printf(text, "%" PRIu64 " %s %s %s %s\n", table->mounts[i].id,
                                                table->mounts[i].root, table->mounts[i].target,
-                                               table->mounts[i].options);
+                                               table->mounts[i].options, table->mounts[i].fs_options);
         return g_string_free(text, FALSE);
 }
 
 static void check_mount(const Client *c, const Mount *m) {
-        bool theirs = g_str_equal(m->target, SECRET) || g_str_equal(m->target, OTHERS);
+        bool bound = m->device == c->disks[DISK_FIXED].device && g_str_equal(m->target, BOUND),
+             theirs = bound || g_str_equal(m->target, SECRET) || g_str_equal(m->target, OTHERS);
 
-        if (m->device == c->host || (m->device == c->secret && !g_str_equal(m->target, SECRET)))
-                g_error("%s is mounted at %s.", m->device == c->host ? "The host's disk" : "The secret", m->target);
+        for (size_t i = 0; i < N_DISKS; i++)
+                if (m->device == c->disks[i].device && !bound)
+                        g_error("The host's disk, %s, is mounted at %s.", c->disks[i].name, m->target);
+        if (m->device == c->secret && !g_str_equal(m->target, SECRET))
+                g_error("The secret is mounted at %s.", m->target);
         if (!theirs && (!strstr(m->options, "nosuid") || !strstr(m->options, "nodev")))
                 g_error("%s is mounted %s.", m->target, m->options);
 }
@@ -328,8 +345,8 @@ static void check_mounts(const Client *c) {
         for (size_t i = 0; i < table->n; i++)
                 if (is_beneath_targets(&table->mounts[i]))
                         check_mount(c, &table->mounts[i]);
-        if (c->others_id != 0 && !mountinfo_find(table, c->others_id))
-                g_error("What others have mounted at " OTHERS " was unmounted.");
+        if (c->others_id != 0 && (!mountinfo_find(table, c->others_id) || !mountinfo_find(table, c->bound_id)))
+                g_error("What others have mounted at " OTHERS " or " BOUND " was unmounted.");
 }
 
 static void check_sentinels(const Client *c) {
@@ -402,6 +419,8 @@ static void add_sentinel(Client *c, const char *path) {
 
 static void mount_others(Client *c) {
         must(mount(c->others, OTHERS, "ext4", 0, NULL));
+        must(mount(FIXED, BOUND, NULL, MS_BIND, NULL));
+        c->bound_id = mount_id_of(BOUND);
         c->others_id = mount_id_of(OTHERS);
 }
 
@@ -412,19 +431,52 @@ static dev_t device_of(const char *path) {
         return st.st_dev;
 }
 
-static void make_host(Client *c) {
-        g_autofree char *image = make_image("host", "ext4");
+static void add_source(Client *c, const char *source) {
+        g_assert_cmpuint(c->chance.n_sources, <, G_N_ELEMENTS(c->chance.sources));
+        c->chance.sources[c->chance.n_sources++] = source;
+}
+
+static void make_disk(Disk *d) {
+        g_autofree char *image = make_image(d->name, "ext4");
+        struct stat st;
         int loop;
 
+        d->path = attach_loop(image, &loop); /* for as long as the test runs */
+        must(fstat(loop, &st));
+        d->device = st.st_rdev;
+}
+
+static void make_disks(Client *c) {
+        static const Disk disks[N_DISKS] = {
+                [DISK_HOST] = { "host", .mounted = HOST },
+                [DISK_FIXED] = { "fixed", .mounted = BOUND },
+                [DISK_LATE] = { "late", .mounted = LATE },
+                [DISK_FSTAB] = { "fstab" },
+        };
+        g_autofree char *line = NULL;
+
+        for (size_t i = 0; i < N_DISKS; i++) {
+                c->disks[i] = disks[i];
+                make_disk(&c->disks[i]);
+                if (i != DISK_LATE)
+                        add_source(c, c->disks[i].path);
+        }
         must(mkdir(HOST, 0755));
+        must(mkdir(FIXED, 0755));
+        must(mkdir(LATE, 0755));
+        must(mount(c->disks[DISK_HOST].path, HOST, "ext4", 0, NULL));
+        must(mount(c->disks[DISK_FIXED].path, FIXED, "ext4", MS_RDONLY, NULL));
+        line = path_printf("%s /srv ext4 noauto 0 0\n", c->disks[DISK_FSTAB].path);
+        file_write(TEST_DIR "/fstab", line);
+        must(mount(TEST_DIR "/fstab", "/etc/fstab", NULL, MS_BIND, NULL));
+}
+
+static void make_host(Client *c) {
+        make_disks(c);
         must(mkdir(OUTSIDE, 0755));
-        c->chance.sources[c->chance.n_sources++] = attach_loop(image, &loop);
-        must(mount(c->chance.sources[0], HOST, "ext4", 0, NULL));
-        close(loop);
         file_write(HOST "/file", "text");
         file_write(OUTSIDE "/file", "text");
         must(symlink(OUTSIDE, TEST_TARGETS "/link"));
-        c->host = device_of(HOST);
         add_sentinel(c, HOST);
         add_sentinel(c, HOST "/file");
         add_sentinel(c, OUTSIDE "/file");
@@ -436,6 +488,7 @@ static void make_strangers(Client *c) {
 
         must(mkdir(SECRET, 0755));
         must(mkdir(OTHERS, 0755));
+        must(mkdir(BOUND, 0755));
         must(mount("tmpfs", SECRET, "tmpfs", 0, NULL));
         file_write(SECRET "/token", "text");
         /* The open file keeps the mount busy, as the worker may unmount it after an adoption. */
@@ -445,11 +498,6 @@ static void make_strangers(Client *c) {
         add_sentinel(c, SECRET "/token");
         c->others = attach_loop(image, &loop);
         mount_others(c);
-}
-
-static void add_source(Client *c, const char *source) {
-        g_assert_cmpuint(c->chance.n_sources, <, G_N_ELEMENTS(c->chance.sources));
-        c->chance.sources[c->chance.n_sources++] = source;
 }
 
 static void make_sources(Client *c) {
@@ -477,7 +525,7 @@ static void unmount_all(const Client *c) {
         g_assert_cmpint(mount_table_read(NULL, &table), ==, 0);
         for (size_t i = table->n; i-- > 0;)
                 if (is_beneath_targets(&table->mounts[i]) && table->mounts[i].device != c->secret &&
-                    table->mounts[i].id != c->others_id)
+                    table->mounts[i].id != c->others_id && table->mounts[i].id != c->bound_id)
                         (void) umount2(table->mounts[i].target, MNT_DETACH);
 }
 
@@ -501,16 +549,54 @@ static void begin_sessions(Client *c) {
         c->phase_end = c->n_sessions + c->phase;
 }
 
+/* Asks for a disk of the host in a way that has no other mistake. The host mounts one after the child has
+ * looked, while the child waits for the answer to Plan. */
+static void ask_for_disk(Client *c, const Disk *d) {
+        const Chance *chance = &c->chance;
+        bool late = d == &c->disks[DISK_LATE];
+        Arguments a = volume_at(d->path, "ext4", TEST_TARGETS "/a", .hold_plan = late,
+                                .read_only = percent(chance, 50), .blind = percent(chance, 50));
+        Operation *o = late ? operation_start_held(c->worker, WORKER_MOUNT, &a)
+                            : operation_start(c->worker, WORKER_MOUNT, &a);
+
+        if (late)
+                must(mount(d->path, LATE, "ext4", percent(chance, 50) ? MS_RDONLY : 0, NULL));
+        if (d->mounted && percent(chance, 50)) {
+                o->arguments.share = d->mounted;
+                o->arguments.share_id = mount_id_of(d->mounted);
+        }
+        if (late)
+                operation_answer(o);
+        g_auto(Answer) answer = operation_finish(o);
+        if (g_str_equal(answer.kind, "ok"))
+                g_error("The host's disk, %s, was mounted.", d->name);
+        if (late)
+                must(umount2(LATE, 0));
+        check(c);
+        c->n_asked++;
+}
+
+static void ask_for_disks(Client *c) {
+        const char *late = c->disks[DISK_LATE].path;
+
+        /* Nothing but the host's mount is in the way. */
+        assert_ok(mount_with(c->worker, late, "ext4", TEST_TARGETS "/a"));
+        must(umount2(TEST_TARGETS "/a", 0));
+        for (size_t i = 0; i < ASKED_ROUNDS * N_DISKS; i++)
+                ask_for_disk(c, &c->disks[i % N_DISKS]);
+}
+
 /* A new mount is not adopted. All others go before, as one of the same disk may be read-only. */
 static void begin_phase(Client *c) {
         end_sessions(c);
         begin_sessions(c);
         c->adopts = !c->adopts;
-        c->others_id = 0;
+        c->others_id = c->bound_id = 0;
         if (c->adopts)
                 return;
         unmount_all(c);
         mount_others(c);
+        ask_for_disks(c);
 }
 
 /* The worker has to do each verb at least once, and to refuse each at least once. */
@@ -518,7 +604,7 @@ static bool has_tried_all(const Client *c) {
         for (size_t i = 0; i < N_VERBS; i++)
                 if (c->verbs[i].n_done == 0 || (i != WATCH && c->verbs[i].n_refused == 0))
                         return false;
-        return c->n_giants_answered > 0 && c->n_unfinished > 0 && c->n_talks > 0 && c->memory > 0 &&
+        return c->n_giants_answered > 0 && c->n_unfinished > 0 && c->n_talks > 0 && c->n_asked > 0 && c->memory > 0 &&
                c->n_sessions >= 2 * c->phase;
 }
 
@@ -569,8 +655,8 @@ static void check_mixture(const Client *c) {
                 g_print("# %s: %u done, %u refused\n", verb_names[i], c->verbs[i].n_done, c->verbs[i].n_refused);
         g_print("# %u sessions, %u questions, memory of the worker %li KiB, then %li KiB, of its children %li KiB at most\n",
                 c->n_sessions, c->n_questions, c->memory, program_memory(c->worker->pid), c->memory_of_children);
-        g_print("# %u giants, %u of them answered, memory of the children %li KiB with one, %u messages without an end, %u talks\n",
-                c->n_giants, c->n_giants_answered, c->memory_with_giant, c->n_unfinished, c->n_talks);
+        g_print("# %u giants, %u of them answered, memory of the children %li KiB with one, %u messages without an end, %u talks, %u calls for the host's disks\n",
+                c->n_giants, c->n_giants_answered, c->memory_with_giant, c->n_unfinished, c->n_talks, c->n_asked);
         (void) fflush(stdout);
         g_assert_true(has_tried_all(c));
         g_assert_cmpint(program_memory(c->worker->pid), <, c->memory + GROWTH_MAX_KIB);

@@ -6,8 +6,11 @@
 #include "mount/mount-table.h"
 #include "wire/protocol.h"
 
-static const char *const usual_targets[] = { TEST_TARGETS "/a", TEST_TARGETS "/b", TEST_TARGETS "/c", SECRET,
-                                             OTHERS };
+static const char *const usual_targets[] = {
+        TEST_TARGETS "/a", TEST_TARGETS "/b", TEST_TARGETS "/c", SECRET, OTHERS, BOUND
+};
+
+static const char *const strangers[] = { SECRET, OTHERS, BOUND };
 
 static const char *const targets[] = {
         TEST_TARGETS "/b/dir",      HOST,       OUTSIDE, TEST_TARGETS "/link", TEST_TARGETS, "/", "",
@@ -179,7 +182,7 @@ int append_giant(const char *verb, sd_bus_message *m) {
 int append_plan(const Chance *c, sd_bus_message *m) {
         /* An aimed answer shares a mount of others, and has nothing else that the worker could refuse. */
         bool aimed = percent(c, 30), shares = percent(c, 30);
-        const char *share = aimed ? (percent(c, 50) ? SECRET : OTHERS) : some_target(c);
+        const char *share = aimed ? PICK(c, strangers) : some_target(c);
         _cleanup_(mount_identity_done) MountIdentity shared =
                 aimed ? right_identity(c, share) : some_identity(c, share);
         const char *wanted[4] = { NULL };

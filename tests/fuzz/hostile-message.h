@@ -6,13 +6,16 @@
 /* The hostile client draws the values of its messages from those that might do harm. */
 
 #define HOST    TEST_DIR "/host"       /* a disk of the host */
+#define LATE    TEST_DIR "/late"       /* the host mounts a disk here while an answer is withheld */
+#define FIXED   TEST_DIR "/fixed"      /* a disk that the host has mounted read-only */
+#define BOUND   TEST_TARGETS "/bound"  /* a bind mount of it */
 #define OUTSIDE TEST_DIR "/outside"    /* a directory of the host */
 #define SECRET  TEST_TARGETS "/secret" /* the tmpfs of another pod's secret */
 #define OTHERS  TEST_TARGETS "/others" /* a disk that others have mounted */
 
 typedef struct Chance {
         GRand *random;
-        const char *sources[12]; /* of mounts */
+        const char *sources[16]; /* of mounts */
         size_t n_sources;
 } Chance;
 
