@@ -45,7 +45,7 @@ static void check_again(const json_t *options) {
 static void check_options(const json_t *options) {
         _cleanup_options_ VolumeOptions o = { 0 };
         _cleanup_failure_ Failure f = { 0 };
-        int r = volume_options_read("name", options, &o, &f);
+        int r = volume_options_read("selvol-volume-plugin/", "name", options, &o, &f);
 
         fuzz_check_failure(r, &f);
         if (r != 0) {

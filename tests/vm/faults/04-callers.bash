@@ -4,7 +4,7 @@
 # details of the call. 08-matrix tests all methods.
 
 T=$pods/callers/v V=bob/callers
-mkdir -p "$T"
+mkdir -p "$T" "$pods/callers/w"
 mkfs.ext4 -q -F /dev/scratch0
 usermod -aG selvol bob
 rule=/etc/polkit-1/rules.d/50-selvol-test.rules
@@ -12,6 +12,9 @@ rule=/etc/polkit-1/rules.d/50-selvol-test.rules
 caller=alice refused 'alice is not in the group' AccessDenied '' mount_with s0:c1,c2 "$V" /dev/scratch0 "$T"
 caller=alice call GetMetrics ''
 is 'alice may not even look' "$error" AccessDenied
+caller=bob refused 'bob is in the group, but no device is for others than root' PathNotAllowed SourceDevices= \
+    mount_with s0:c1,c2 "$V" /dev/scratch0 "$T"
+configure '[Worker]\nSourceDevices=/dev/scratch[01]'
 caller=bob refused 'bob is in the group, and polkit wants a password' InteractiveAuthorizationRequired '' \
     mount_with s0:c1,c2 "$V" /dev/scratch0 "$T"
 caller=bob refused 'nor may bob plan a mount, which opens the disk' InteractiveAuthorizationRequired '' \
@@ -36,7 +39,13 @@ caller=bob wait_for mount_with s0:c1,c2 "$V" /dev/scratch0 "$T"
 caller=bob mount_with s0:c1,c2 "$V" /dev/scratch0 "$T"
 answers 'bob may mount what a rule allows' "$file_type:s0:c1,c2" ''
 
-caller=bob refused 'and no other volume' InteractiveAuthorizationRequired '' mount_with s0:c1,c2 other none "$pods/callers" 'FSType s tmpfs'
+caller=bob refused 'and no other volume' InteractiveAuthorizationRequired '' mount_with s0:c1,c2 other none "$pods/callers" 'FSType s tmpfs' 'MountOptions as 1 size=1m'
+printf 'polkit.addRule(function (action, subject) { if (action.lookup("source") == "/dev/scratch2") return polkit.Result.YES; });' \
+    >/etc/polkit-1/rules.d/40-selvol-test.rules
+restorecon /etc/polkit-1/rules.d/40-selvol-test.rules
+allowed() { caller=bob call MountVolume "sssa{sv}" "$V" /dev/scratch2 "$pods/callers/w" 0; [[ $error == PathNotAllowed ]]; }
+soon 'nor a device that is not on the list, though polkit allows it' allowed
+rm /etc/polkit-1/rules.d/40-selvol-test.rules
 caller=bob refused 'nor from elsewhere' InteractiveAuthorizationRequired '' mount_with s0:c1,c2 "$V" /dev/scratch1 "$T"
 caller=bob refused 'nor for a group' InteractiveAuthorizationRequired '' \
     mount_with s0:c1,c2 "$V" /dev/scratch0 "$T" 'FSGroup u 1000'
@@ -60,4 +69,5 @@ unmount_volume "$V" "$T"
 is 'without polkit root may' "$error$(field Unmounted)" true
 rm -f /run/systemd/system/polkit.service "$rule"
 systemctl daemon-reload
+configure
 clean callers

@@ -57,6 +57,7 @@ collect() {
 mkdir -p "$pods"/dashboard/{a,a2,b,c,d,e,f,g}
 target() { echo "$pods/dashboard/$1"; }
 usermod -aG selvol bob
+configure "[Worker]\nSourceDevices=/dev/scratch3"
 for device in /dev/scratch{0..2}; do
     mkfs.ext4 -q -F $device
     fill_disk $device 900
