@@ -41,10 +41,11 @@ static void print_with(const char *word, const json_t *object, const char *key) 
 /* Prints how the holder or foreign mount ends, with words quoted so that a person can paste them. An unmount
  * beneath a container that runs ends nothing: the container has its own copy of the mount. */
 static int print_remedy(const json_t *blocker) {
-        const char *name = answer_string(blocker, "Holder"),
-                   *podman = startswith(answer_string(blocker, "Volume"), PODMAN_IDS);
+        const char *name = answer_string(blocker, "Holder"), *holder_of = startswith(name, "podman:"),
+                   *of_podman = strempty(startswith(answer_string(blocker, "Volume"), PODMAN_IDS));
+        const bool podman = !isempty(of_podman) && streq_ptr(holder_of, of_podman);
         _cleanup_free_ char *holder = format_string(name), *target = shell_quote(answer_string(blocker, "Target")),
-                            *volume = shell_quote(strempty(podman));
+                            *volume = shell_quote(of_podman);
 
         if (!holder || !target || !volume)
                 return -ENOMEM;

@@ -191,11 +191,20 @@ static int source_validate(const Request *q, const Settings *settings, Failure *
         return 0;
 }
 
-static bool has_size(char **options) {
-        STRV_FOREACH (option, options)
-                if (startswith(*option, "size=") || startswith(*option, "nr_blocks="))
-                        return true;
-        return false;
+/* Whether the options limit a tmpfs: with size=0 it has no limit, and a percentage may be of all memory. */
+static bool size_is_limited(char **options) {
+        bool limited = false;
+
+        STRV_FOREACH (option, options) {
+                const char *value = startswith(*option, "size=") ?: startswith(*option, "nr_blocks=");
+
+                if (!value)
+                        continue;
+                if (strchr(value, '%') || strspn(value, "0") == strspn(value, "0123456789"))
+                        return false;
+                limited = true;
+        }
+        return limited;
 }
 
 /* Checks the source of a user other than root, as far as that is possible before polkit is asked. The worker
@@ -207,7 +216,7 @@ static int source_check_user(const Request *q, const Settings *settings, Failure
 
         if (!source || q->by_root)
                 return 0;
-        if (fs && fs->source == SOURCE_NONE && !has_size(q->mount_options))
+        if (fs && fs->source == SOURCE_NONE && !size_is_limited(q->mount_options))
                 return refuse(
                         f, FAILURE_INVALID_OPTION, fs->name,
                         "A %s without a size can take half of the memory, so only root may mount one. Pass a mount option such as size=64m.");

@@ -120,8 +120,13 @@ static bool is_for_images(const char *directory) {
         return streq(directory, images) || path_is_beneath(directory, images);
 }
 
+/* Whether a directory, such as /var, has files of others, whose type has to stay. */
+static bool is_shared(DeniedObject object, const char *directory) {
+        return streq_ptr(directory, objects[object].shared) || (directory[0] == '/' && !strchr(directory + 1, '/'));
+}
+
 char *denial_remedy(DeniedObject object, const char *path, const char *directory) {
-        const bool device = object == DENIED_DEVICE, alone = streq_ptr(directory, objects[object].shared);
+        const bool device = object == DENIED_DEVICE, alone = object != DENIED_TARGET && is_shared(object, directory);
         const char *place = alone ? path : directory, *all = alone ? "" : device ? "/.*" : "(/.*)?";
         _cleanup_free_ char *pattern = strdup_printf("%s%s", place, all),
                             *quoted = pattern ? shell_quote(pattern) : NULL, *word = shell_quote(place);

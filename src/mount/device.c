@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/btrfs.h>
@@ -10,13 +11,14 @@
 
 #include <blkid/blkid.h>
 
+#include "basic/path-util.h"
 #include "model/request.h"
 #include "mount/device.h"
 #include "mount/mountinfo.h"
 #include "mount/on-disk.h"
 
 /* Holders lie on each other a few layers deep at most. */
-enum { DEVICES_MAX = 256, LAYERS_MAX = 8 };
+enum { DEVICES_MAX = 4096, LAYERS_MAX = 8 };
 
 DEFINE_CLEANUP_FUNC(DIR *, closedir);
 
@@ -39,6 +41,38 @@ int device_name_to_path(const char *source, char **ret) {
                 return -ENOMEM;
         *ret = TAKE_PTR(path);
         return 0;
+}
+
+static bool is_block_device(const char *path, dev_t *ret) {
+        struct stat st;
+
+        if (!startswith(path, "/dev/") || stat(path, &st) < 0 || !S_ISBLK(st.st_mode))
+                return false;
+        *ret = st.st_rdev;
+        return true;
+}
+
+int device_find_named(const char *source, dev_t *ret) {
+        _cleanup_free_ char *path = NULL, *clean = NULL;
+        const char *directory;
+        int r;
+
+        r = device_name_to_path(source, &path);
+        if (r < 0)
+                return r == -ENOMEM ? r : 0;
+        if (path[0] != '/')
+                return 0;
+        clean = path_make_clean(path);
+        if (!clean)
+                return -ENOMEM;
+        if (is_block_device(clean, ret))
+                return 1;
+        /* udev writes most UUIDs in small letters, and a person may not. */
+        if (!source_tag(source, &directory) || !strstr(directory, "uuid"))
+                return 0;
+        for (char *c = clean + strlen(directory); *c; c++)
+                *c = (char) tolower((unsigned char) *c);
+        return is_block_device(clean, ret);
 }
 
 int btrfs_read_uuid(int fd, char **ret) {
@@ -108,7 +142,7 @@ static int read_devices(int parent, const char *path, bool partitions, dev_t **r
                 return -ENOMEM;
         TAKE_FD(fd);
 
-        while ((entry = readdir(dir)) && n < DEVICES_MAX) {
+        while ((errno = 0, entry = readdir(dir))) {
                 dev_t device = 0, *grown;
                 int r;
 
@@ -119,12 +153,16 @@ static int read_devices(int parent, const char *path, bool partitions, dev_t **r
                         continue;
                 if (r < 0)
                         return r;
+                if (n == DEVICES_MAX)
+                        return -E2BIG;
                 grown = reallocarray(devices, n + 1, sizeof(dev_t));
                 if (!grown)
                         return -ENOMEM;
                 devices = grown;
                 devices[n++] = device;
         }
+        if (errno > 0)
+                return -errno;
 
         *ret = TAKE_PTR(devices);
         *ret_n = n;
@@ -201,6 +239,18 @@ int device_find_disk(dev_t device, dev_t *ret) {
                 return -errno;
         *ret = device;
         return 0;
+}
+
+int device_has_entries(dev_t device) {
+        _cleanup_free_ char *path = sysfs_path(device, "");
+        _cleanup_free_ dev_t *entries = NULL;
+        size_t n = 0;
+        int r;
+
+        if (!path)
+                return -ENOMEM;
+        r = read_devices(AT_FDCWD, path, true, &entries, &n);
+        return r == -ENOENT ? 0 : r < 0 ? r : n > 0;
 }
 
 int device_find_entries(dev_t device, dev_t *ret_disk, dev_t **ret, size_t *ret_n) {

@@ -40,6 +40,9 @@ int device_find_holders(dev_t device, dev_t **ret, size_t *ret_n) _warn_unused_;
  * errno. */
 int device_find_disk(dev_t device, dev_t *ret) _warn_unused_;
 
+/* Whether a disk has a partition table with entries. Returns 1, 0 or a negative errno. */
+int device_has_entries(dev_t device) _warn_unused_;
+
 /* Finds the disk of an entry of a partition table, and the other entries of the table with all that lies on
  * them. The caller frees *ret. Returns 1, 0 if the device is no such entry, or a negative errno. */
 int device_find_entries(dev_t device, dev_t *ret_disk, dev_t **ret, size_t *ret_n) _warn_unused_;
@@ -47,3 +50,7 @@ int device_find_entries(dev_t device, dev_t *ret_disk, dev_t **ret, size_t *ret_
 /* Makes the path of udev's link for a source such as "LABEL=data"; other sources are a path already. Returns
  * 0 or a negative errno. */
 int device_name_to_path(const char *source, char **ret) _warn_unused_;
+
+/* Finds the block device that a file such as fstab(5) names, by a path in /dev or a tag: nowhere else are
+ * devices, and a server might not answer. Returns 1, 0 if there is none, or -ENOMEM. */
+int device_find_named(const char *source, dev_t *ret) _warn_unused_;

@@ -42,23 +42,35 @@ static struct {
         size_t n_stamps;
 } names;
 
+/* The file or directory that could not be read. */
+static char *unread;
+
 void host_name_done(HostName *n) {
         free(n->file);
         free(n->target);
         *n = (HostName){ 0 };
 }
 
-static void names_forget(void) {
-        for (size_t i = 0; i < names.n_sources; i++) {
-                free(names.sources[i].file);
-                free(names.sources[i].source);
-                free(names.sources[i].target);
+/* Forgets all sources but the first n. */
+static void names_cut(size_t n) {
+        for (; names.n_sources > n; names.n_sources--) {
+                free(names.sources[names.n_sources - 1].file);
+                free(names.sources[names.n_sources - 1].source);
+                free(names.sources[names.n_sources - 1].target);
         }
+}
+
+static void names_forget(void) {
+        names_cut(0);
         for (size_t i = 0; i < names.n_stamps; i++)
                 free(names.stamps[i].path);
         free(names.sources);
         free(names.stamps);
         memset(&names, 0, sizeof(names));
+}
+
+static int names_fail(const char *path, int error) {
+        return free_and_strdup(&unread, path) < 0 ? -ENOMEM : error;
 }
 
 /* Takes note of a source. target NULL: for swap. */
@@ -121,12 +133,20 @@ static int read_fstab(void) {
         mnt_table_set_parser_errcb(table, skip_line);
         r = mnt_table_parse_file(table, "/etc/fstab");
         if (r < 0)
-                return r == -ENOENT ? 0 : r;
+                return r == -ENOENT ? 0 : names_fail("/etc/fstab", r);
         r = 0;
-        while (r == 0 && mnt_table_next_fs(table, iter, &fs) == 0)
-                if (mnt_fs_get_source(fs) && !streq_ptr(mnt_fs_get_fstype(fs), "selvol"))
-                        r = names_add("/etc/fstab", mnt_fs_get_source(fs),
-                                      mnt_fs_is_swaparea(fs) ? NULL : mnt_fs_get_target(fs));
+        while (r == 0 && mnt_table_next_fs(table, iter, &fs) == 0) {
+                _cleanup_free_ char *tagged = NULL;
+                const char *tag, *value;
+
+                if (!mnt_fs_get_source(fs) || streq_ptr(mnt_fs_get_fstype(fs), "selvol"))
+                        continue;
+                /* A tag without the quotes that fstab(5) allows. */
+                tagged = mnt_fs_get_tag(fs, &tag, &value) == 0 ? strdup_printf("%s=%s", tag, value)
+                                                               : strdup(mnt_fs_get_source(fs));
+                r = tagged ? names_add("/etc/fstab", tagged, mnt_fs_is_swaparea(fs) ? NULL : mnt_fs_get_target(fs))
+                           : -ENOMEM;
+        }
         return r;
 }
 
@@ -150,71 +170,99 @@ static char *unit_path(const char *name, size_t n) {
         return path;
 }
 
-/* Returns the value if the line sets the key, else NULL. */
-static char *line_value(char *line, const char *key) {
-        size_t n = strlen(line);
+/* Reads a line, with those that a backslash at the end continues. Returns 1, or 0 at the end of the file. */
+static int read_line(FILE *file, char **ret) {
+        _cleanup_free_ char *whole = strdup(""), *line = NULL;
+        size_t size = 0;
+        bool more = true, any = false;
 
-        while (n > 0 && isspace((unsigned char) line[n - 1]))
-                line[--n] = '\0';
-        if (!startswith(line, key))
+        while (whole && more && getline(&line, &size, file) > 0) {
+                size_t n = strlen(line);
+                char *longer;
+
+                while (n > 0 && isspace((unsigned char) line[n - 1]))
+                        line[--n] = '\0';
+                more = n > 0 && line[n - 1] == '\\';
+                if (more)
+                        line[n - 1] = ' ';
+                longer = strdup_printf("%s%s", whole, line);
+                free(whole);
+                whole = longer;
+                any = true;
+        }
+        if (!whole)
+                return -ENOMEM;
+        *ret = any ? TAKE_PTR(whole) : NULL;
+        return any;
+}
+
+/* Returns the value if the line sets the key, else NULL. */
+static const char *line_value(const char *line, const char *key) {
+        line = startswith(line + strspn(line, " \t"), key);
+        if (!line)
                 return NULL;
-        line += strlen(key);
         line += strspn(line, " \t");
         return *line == '=' ? line + 1 + strspn(line + 1, " \t") : NULL;
 }
 
-/* Reads the What= of a unit, or of a drop-in of one. target: as in names_add(). */
-static int read_unit(const char *path, const char *target) {
+/* Takes note of each What= in a file of a unit. target: as in names_add(). *selvol is set if the file has
+ * Type=selvol. Returns 1; 0 if the unit is masked or the path is no file; or a negative errno. */
+static int read_unit_file(const char *path, const char *target, bool *selvol) {
         _cleanup_fclose_ FILE *file = NULL;
-        _cleanup_free_ char *line = NULL, *what = NULL;
-        size_t size = 0;
+        struct stat st;
         int r;
 
         r = names_stamp(path);
         if (r < 0)
                 return r;
-        /* A unit may be removed meanwhile. */
+        /* The file may be removed meanwhile, and a link may lead nowhere. */
         file = fopen(path, "re");
-        if (!file)
-                return errno == ENOENT ? 0 : -errno;
-        while (getline(&line, &size, file) > 0) {
-                const char *value = line_value(line, "Type");
+        if (!file || fstat(fileno(file), &st) < 0)
+                return errno == ENOENT ? 0 : names_fail(path, -errno);
+        if (!S_ISREG(st.st_mode))
+                return 0;
+        for (;;) {
+                _cleanup_free_ char *line = NULL;
+                const char *value;
 
-                if (value && streq(value, "selvol"))
-                        return 0;
+                r = read_line(file, &line);
+                if (r <= 0)
+                        break;
+                value = line_value(line, "Type");
+                *selvol = *selvol || streq_ptr(value, "selvol");
                 value = line_value(line, "What");
-                if (value && free_and_strdup(&what, value) < 0)
-                        return -ENOMEM;
+                r = isempty(value) ? 0 : names_add(path, value, target);
+                if (r < 0)
+                        break;
         }
-        if (ferror(file))
-                return -EIO;
-        return what ? names_add(path, what, target) : 0;
+        if (r < 0)
+                return r;
+        return ferror(file) ? names_fail(path, -EIO) : 1;
 }
 
-static int read_drop_ins(const char *directory, const char *target) {
-        _cleanup_(closedirp) DIR *dir = NULL;
+static int read_drop_ins(const char *directory, const char *target, bool *selvol) {
+        _cleanup_(closedirp) DIR *dir = opendir(directory);
         const struct dirent *entry;
         int r;
 
-        r = names_stamp(directory);
-        if (r < 0)
-                return r;
-        dir = opendir(directory);
         if (!dir)
-                return errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
-        while (r == 0 && (entry = readdir(dir))) {
-                _cleanup_free_ char *path = strdup_printf("%s/%s", directory, entry->d_name);
+                return errno == ENOENT || errno == ENOTDIR ? 0 : names_fail(directory, -errno);
+        r = names_stamp(directory);
+        while (r >= 0 && (errno = 0, entry = readdir(dir))) {
+                const char *suffix = strrchr(entry->d_name, '.');
+                _cleanup_free_ char *path = NULL;
 
-                if (!path)
-                        return -ENOMEM;
-                if (entry->d_name[0] != '.')
-                        r = read_unit(path, target);
+                if (!suffix || !streq(suffix, ".conf"))
+                        continue;
+                path = strdup_printf("%s/%s", directory, entry->d_name);
+                r = path ? read_unit_file(path, target, selvol) : -ENOMEM;
         }
-        return r;
+        return r < 0 ? r : errno > 0 ? names_fail(directory, -errno) : 0;
 }
 
-static bool unit_is_hidden(size_t directory, const char *name) {
-        for (size_t i = 0; i < directory; i++) {
+/* Whether one of the first n directories has a file. */
+static bool has_file(size_t n, const char *name) {
+        for (size_t i = 0; i < n; i++) {
                 _cleanup_free_ char *path = strdup_printf("%s/%s", unit_directories[i], name);
 
                 if (path && faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) >= 0)
@@ -223,26 +271,53 @@ static bool unit_is_hidden(size_t directory, const char *name) {
         return false;
 }
 
-/* entry: "boot.mount", "dev-sda2.swap", or "boot.mount.d" with drop-ins; others are no such units. */
-static int read_entry(size_t directory, const char *entry) {
-        const char *suffix = strstr(entry, ".mount");
-        const bool swap = !suffix;
-        _cleanup_free_ char *path = NULL, *target = NULL;
+/* Reads a unit, whose file is in the directory, with its drop-ins. A unit may have nothing but drop-ins. */
+static int read_unit(size_t directory, const char *name, const char *target) {
+        _cleanup_free_ char *path = strdup_printf("%s/%s", unit_directories[directory], name);
+        const size_t before = names.n_sources;
+        bool selvol = false;
+        int r = 1;
 
-        if (swap)
-                suffix = strstr(entry, ".swap");
-        if (!suffix)
-                return 0;
-        path = strdup_printf("%s/%s", unit_directories[directory], entry);
-        target = unit_path(entry, (size_t) (suffix - entry));
-        if (!path || !target)
+        if (!path)
                 return -ENOMEM;
-        suffix += strlen(swap ? ".swap" : ".mount");
-        if (streq(suffix, ".d"))
-                return read_drop_ins(path, swap ? NULL : target);
-        if (*suffix != '\0' || unit_is_hidden(directory, entry))
+        if (has_file(directory + 1, name))
+                r = read_unit_file(path, target, &selvol);
+        for (size_t i = 0; r > 0 && i < ELEMENTSOF(unit_directories); i++) {
+                _cleanup_free_ char *drop_ins = strdup_printf("%s/%s.d", unit_directories[i], name);
+                int k = drop_ins ? read_drop_ins(drop_ins, target, &selvol) : -ENOMEM;
+
+                if (k < 0)
+                        r = k;
+        }
+        if (selvol)
+                names_cut(before);
+        return r < 0 ? r : 0;
+}
+
+/* entry: "boot.mount", "dev-sda2.swap", or with ".d" the directory of its drop-ins; others are no such
+ * units. */
+static int read_entry(size_t directory, const char *entry) {
+        _cleanup_free_ char *name = strdup(entry), *target = NULL;
+        char *suffix = name ? strrchr(name, '.') : NULL;
+        const bool drop_ins = suffix && streq(suffix, ".d");
+        bool swap;
+
+        if (!name)
+                return -ENOMEM;
+        if (drop_ins) {
+                *suffix = '\0';
+                suffix = strrchr(name, '.');
+        }
+        swap = suffix && streq(suffix, ".swap");
+        if (!suffix || (!swap && !streq(suffix, ".mount")))
                 return 0;
-        return read_unit(path, swap ? NULL : target);
+        if (has_file(drop_ins ? ELEMENTSOF(unit_directories) : directory, name) ||
+            (drop_ins && has_file(directory, entry)))
+                return 0;
+        target = unit_path(name, (size_t) (suffix - name));
+        if (!target)
+                return -ENOMEM;
+        return read_unit(directory, name, swap ? NULL : target);
 }
 
 static int read_units(void) {
@@ -256,12 +331,14 @@ static int read_units(void) {
                         return r;
                 dir = opendir(unit_directories[i]);
                 if (!dir && errno != ENOENT)
-                        return -errno;
-                while (dir && (entry = readdir(dir))) {
+                        return names_fail(unit_directories[i], -errno);
+                while (dir && (errno = 0, entry = readdir(dir))) {
                         r = read_entry(i, entry->d_name);
                         if (r < 0)
                                 return r;
                 }
+                if (dir && errno > 0)
+                        return names_fail(unit_directories[i], -errno);
         }
         return 0;
 }
@@ -275,12 +352,18 @@ int host_names_refresh(void) {
         if (!old)
                 return 0;
         names_forget();
+        free(unread);
+        unread = NULL;
         r = read_fstab();
         if (r >= 0)
                 r = read_units();
         if (r < 0)
                 names_forget();
         return r;
+}
+
+const char *host_names_unread(void) {
+        return unread;
 }
 
 /* --- comparing --- */
@@ -295,20 +378,15 @@ typedef struct NameSearch {
 /* Returns 1 if the source is one of the devices, 0 or a negative errno. */
 static int name_compare(const NameSearch *search, const char *file, const char *source, const char *target) {
         _cleanup_(host_name_done) HostName found = { 0 };
-        _cleanup_free_ char *path = NULL;
-        struct stat st;
+        dev_t device = 0;
         int r;
 
         if (target && settings_may_have_volume(search->settings, target))
                 return 0;
-        r = device_name_to_path(source, &path);
-        if (r < 0)
-                return r;
-        /* Elsewhere than in /dev there are no devices, and a server might not answer. */
-        if (!startswith(path, "/dev/") || stat(path, &st) < 0 || !S_ISBLK(st.st_mode) ||
-            !device_is_among(st.st_rdev, search->devices, search->n_devices))
-                return 0;
-        found.device = st.st_rdev;
+        r = device_find_named(source, &device);
+        if (r <= 0 || !device_is_among(device, search->devices, search->n_devices))
+                return r < 0 ? r : 0;
+        found.device = device;
         found.file = string_escape(file, 200);
         found.target = target ? string_escape(target, 200) : NULL;
         if (!found.file || (target && !found.target))
@@ -341,7 +419,7 @@ int host_find_name(const Settings *settings, const dev_t *devices, size_t n_devi
         const NameSearch search = { .settings = settings, .devices = devices, .n_devices = n_devices, .found = ret };
         int r;
 
-        assert(settings && devices && ret);
+        assert(settings && (devices || n_devices == 0) && ret);
 
         r = compare_swaps(&search);
         if (r == 0)

@@ -20,6 +20,8 @@ void host_name_done(HostName *n);
 
 /* Reads the files if anything has changed. Returns 0 or a negative errno, also if a file can't be read. */
 int host_names_refresh(void) _warn_unused_;
+/* The path that the last refresh could not read; NULL: none. */
+const char *host_names_unread(void);
 
 /* Finds the first name of any of the devices, after a refresh. Release *ret with host_name_done(). Returns 1,
  * 0 or a negative errno. */

@@ -49,6 +49,8 @@ static int name_for_list(dev_t device, const char *source, char **ret) {
         r = device_find_link(device, &link);
         if (r < 0)
                 return r;
+        if (!link)
+                link = blkid_devno_to_devname(device);
         *ret = string_escape(link ?: source, 200);
         return *ret ? 0 : -ENOMEM;
 }
@@ -78,10 +80,9 @@ int host_check_listed(const Settings *settings, dev_t device, const char *source
 static int unknown_use_failure(int error, Failure *f) {
         if (error == -ENOMEM)
                 return error;
-        return failure_set(
-                f, FAILURE_WORKER_FAILED,
-                "The worker can't read which devices are the host's, in /proc/swaps, /etc/fstab and the units of systemd (%s): see which file it may not read, with ls -Z and ausearch -m avc, and mend that.",
-                strerrorname_np(-error));
+        return failure_set_about(
+                f, FAILURE_WORKER_FAILED, host_names_unread() ?: "/proc/swaps",
+                "The worker can't read '%s', which may name devices of the host: see its type with ls -Z, and what was denied with ausearch -m avc.");
 }
 
 static int check_name(const Settings *settings, dev_t device, const char *source, Failure *f) {
@@ -97,11 +98,11 @@ static int check_name(const Settings *settings, dev_t device, const char *source
         if (!name.target)
                 return failure_set(
                         f, FAILURE_PATH_NOT_ALLOWED,
-                        "Source '%s' is swap space of the host, by %s. Use another device; or, if the host does not need it, run swapoff and remove it there.",
+                        "Source '%s' is swap space of the host, by %s. Use another device; or, if the host does not need it, take it out of /etc/fstab, and run 'systemctl daemon-reload' and swapoff.",
                         escaped, name.file);
         return failure_set(
                 f, FAILURE_PATH_NOT_ALLOWED,
-                "Source '%s' is the host's: %s mounts it at '%s'. Use another device; or, if the host does not need it, remove it there, or give it the type selvol there (mount.selvol(8)).",
+                "Source '%s' is the host's: %s mounts it at '%s'. Use another device; or, if the host does not need it, remove it there, or give it the type selvol there (mount.selvol(8)), and run 'systemctl daemon-reload'.",
                 escaped, name.file, name.target);
 }
 
@@ -159,6 +160,9 @@ static const HostType host_types[] = {
         { SD_GPT_XBOOTLDR, 0xea, "a boot partition (XBOOTLDR)" },
         { SD_GPT_SWAP, 0x82, "a swap partition" },
         { SD_GPT_VAR, 0, "a partition for /var" },
+        { SD_GPT_TMP, 0, "a partition for /var/tmp" },
+        { SD_GPT_HOME, 0, "a partition for /home" },
+        { SD_GPT_SRV, 0, "a partition for /srv" },
         ROOT_AND_USR(ALPHA),
         ROOT_AND_USR(ARC),
         ROOT_AND_USR(ARM),
@@ -192,31 +196,20 @@ static const char *describe_type(const char *gpt, unsigned mbr) {
         return NULL;
 }
 
-/* Reads the partition table of the disk. *ret is static; NULL: the entry has another type. Returns 0 or a
- * negative errno. */
+/* Reads the partition table of the disk. *ret is static; NULL: the entry has another type. Returns 1; 0 if
+ * the table can't be read, is of a kind that libblkid does not know, or has changed since the kernel read it;
+ * or -ENOMEM. */
 static int read_host_type(dev_t disk, dev_t entry, const char **ret) {
         _cleanup_free_ char *path = blkid_devno_to_devname(disk);
-        _cleanup_(blkid_free_probep) blkid_probe p = NULL;
-        blkid_partition partition;
-        blkid_partlist list;
+        _cleanup_(blkid_free_probep) blkid_probe p = path ? blkid_new_probe_from_filename(path) : NULL;
+        blkid_partlist list = p ? blkid_probe_get_partitions(p) : NULL;
+        blkid_partition partition = list ? blkid_partlist_devno_to_partition(list, entry) : NULL;
 
-        if (!path)
-                return -ENODEV;
-        errno = 0;
-        p = blkid_new_probe_from_filename(path);
-        if (!p)
-                return errno > 0 ? -errno : -ENOMEM;
-        errno = 0;
-        list = blkid_probe_get_partitions(p);
-        if (!list)
-                return errno > 0 ? -errno : -EIO;
-        partition = blkid_partlist_devno_to_partition(list, entry);
-        /* The table has changed since the kernel read it. */
         if (!partition)
-                return -ESTALE;
+                return errno == ENOMEM ? -ENOMEM : 0;
         *ret = describe_type(blkid_partition_get_type_string(partition),
                              (unsigned) blkid_partition_get_type(partition));
-        return 0;
+        return 1;
 }
 
 /* Finds out which of the devices the host uses, in words. Returns 1, 0 or a negative errno. */
@@ -260,6 +253,7 @@ static int find_use(const Settings *settings, const dev_t *devices, size_t n_dev
 static int check_entry(const Settings *settings, dev_t device, const char *source, Failure *f) {
         _cleanup_free_ char *use = NULL, *name = NULL, *escaped = NULL;
         _cleanup_free_ dev_t *others = NULL;
+        static const char unknown[] = "a partition of which the type can't be found";
         const char *type = NULL;
         dev_t disk = 0;
         size_t n = 0;
@@ -272,10 +266,15 @@ static int check_entry(const Settings *settings, dev_t device, const char *sourc
         if (r != 0)
                 return r < 0 ? r : 0;
         r = find_use(settings, others, n, &use);
-        if (r == 0)
-                r = read_host_type(disk, device, &type);
         if (r < 0)
-                return r;
+                return unknown_use_failure(r, f);
+        if (r == 0) {
+                errno = 0;
+                r = read_host_type(disk, device, &type);
+                if (r < 0)
+                        return r;
+                type = r > 0 ? type : unknown;
+        }
         if (!use && !type)
                 return 0;
         r = name_for_list(device, source, &name);
@@ -288,13 +287,25 @@ static int check_entry(const Settings *settings, dev_t device, const char *sourc
                 f, FAILURE_PATH_NOT_ALLOWED,
                 "Source '%s' is %s%s. To allow it nevertheless, repeat the current value of SourcesOnHostDisk= (selvolctl config) and add %s, under [Worker] " SETTINGS_REMEDY,
                 escaped, use ? "on a disk that the host uses: " : type,
-                use ?: " by its type in the partition table, so it may be the host's", name);
+                use ?: " in the partition table, so it may be the host's", name);
+}
+
+/* The table and what it says of the disk are more certain than a file system of the whole disk. */
+static int check_table(dev_t device, const char *source, Failure *f) {
+        int r = device_has_entries(device);
+
+        return r <= 0 ? r
+                      : failure_set_about(
+                                f, FAILURE_INVALID_VOLUME, source,
+                                "Source '%s' has partitions: pass one of those. If they are not needed, remove the table with wipefs(8).");
 }
 
 int host_check_device(const Settings *settings, dev_t device, const char *source, Failure *f) {
         int r;
 
         r = check_name(settings, device, source, f);
+        if (r == 0)
+                r = check_table(device, source, f);
         if (r == 0)
                 r = check_holders(device, source, f);
         if (r == 0)

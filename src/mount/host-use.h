@@ -16,7 +16,8 @@
  * A plain open(2) of a device by another program can't be seen. */
 
 /* Checks a device that is the source of a volume, named source in messages. Opens nothing but the disk of a
- * partition. Returns 0, a negative errno, or PATH_NOT_ALLOWED. */
+ * partition. Returns 0, a negative errno, PATH_NOT_ALLOWED, INVALID_VOLUME (a disk with partitions), or
+ * WORKER_FAILED (a file that may name devices can't be read). */
 int host_check_device(const Settings *settings, dev_t device, const char *source, Failure *f) _warn_unused_;
 
 /* Refuses a device that none of the names and patterns of SourceDevices= leads to. Returns 0, a negative

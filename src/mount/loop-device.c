@@ -128,10 +128,10 @@ int loop_read_backing(dev_t device, LoopBacking *ret) {
                 return -ENOMEM;
         r = loop_read_attribute(device, "loop/backing_file", &b.path);
         if (r <= 0)
-                return r;
+                return r < 0 ? r : -ENXIO;
         fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         if (fd < 0 || ioctl(fd, LOOP_GET_STATUS64, &info) < 0)
-                return errno == ENXIO ? 0 : -errno;
+                return -errno;
         b.device = info.lo_rdevice;
         b.file_device = info.lo_device;
         b.file_inode = info.lo_inode;

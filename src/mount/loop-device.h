@@ -40,8 +40,9 @@ typedef struct LoopBacking {
 
 void loop_backing_done(LoopBacking *b);
 
-/* Reads the backing of a loop device, or of the loop device that a partition is on; asks its file. Returns 1;
- * 0 if the device is no attached loop device; or a negative errno. */
+/* Reads the backing of a loop device, or of the loop device that a partition is on; asks its file. The caller
+ * has the device open, so that nobody attaches it to something else. Returns 1; 0 if the device is no loop
+ * device; or a negative errno: -ENXIO if nothing is attached. */
 int loop_read_backing(dev_t device, LoopBacking *ret) _warn_unused_;
 
 /* Finds a loop device over a device that is none itself, by the names that sysfs shows: no device and no file

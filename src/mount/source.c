@@ -187,41 +187,56 @@ static int open_in_roots(const char *source, const Settings *settings, int *ret_
         return 0;
 }
 
-/* Judges a loop device by its image, to which others than root must not be able to write while it is mounted.
- * A user may mount those images that are sources by themselves. */
-static int check_loop_image(const LoopBacking *b, const char *source, const Settings *settings, SourceUser user,
-                            Failure *f) {
+static int image_of_others_failure(const char *source, const LoopBacking *b, const char *why, const char *how,
+                                   Failure *f) {
         _cleanup_free_ char *escaped = string_escape(source, 200), *image = string_escape(b->path, 200);
-        _cleanup_close_ int fd = -EBADF;
-        struct stat st = { 0 };
-        int r = 0;
 
         if (!escaped || !image)
                 return -ENOMEM;
-        if (user == SOURCE_FOR_ROOT && settings->images_of_others)
+        return failure_set(
+                f, FAILURE_PATH_NOT_ALLOWED,
+                "Source '%s' shows '%s', %s: %s. To allow it nevertheless, set ImagesOfOthers=yes under [Worker] " SETTINGS_REMEDY,
+                escaped, image, why, how);
+}
+
+/* Judges a loop device by its image, to which others than root must not be able to write. */
+static int check_loop_image(const LoopBacking *b, const char *source, const Settings *settings, Failure *f) {
+        struct stat st;
+
+        if (settings->images_of_others)
                 return 0;
-        if (user == SOURCE_FOR_ROOT)
-                fd = open(b->path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-        else if (!path_is_normalized(b->path) || !roots_contain(settings->source_roots, b->path))
-                return failure_set(
-                        f, FAILURE_PATH_NOT_ALLOWED,
-                        "Source '%s' shows '%s', which is not beneath a directory of SourceRoots= (selvolctl config): others than root may mount images from there only.",
-                        escaped, image);
-        else
-                r = open_in_roots(b->path, settings, &fd, &st, f);
-        if (r != 0)
-                return r;
-        if (fd < 0 || fstat(fd, &st) < 0 || st.st_dev != b->file_device || st.st_ino != b->file_inode)
-                return failure_set(
-                        f, FAILURE_PATH_NOT_ALLOWED,
-                        "Source '%s' shows an image that is not found as '%s', so it is not known who can change it: attach an image that is there (losetup -f --show).",
-                        escaped, image);
-        if (user == SOURCE_FOR_ROOT && (st.st_uid != 0 || (st.st_mode & (S_IWGRP | S_IWOTH))))
-                return failure_set(
-                        f, FAILURE_PATH_NOT_ALLOWED,
-                        "Source '%s' shows '%s', which others than root can change: run chown root and chmod go-w on the image. To allow it nevertheless, set ImagesOfOthers=yes under [Worker] " SETTINGS_REMEDY,
-                        escaped, image);
+        if (roots_contain(settings->target_roots, b->path))
+                return image_of_others_failure(source, b,
+                                               "beneath TargetRoots=, where root in a container can change files",
+                                               "move the image elsewhere", f);
+        if (stat(b->path, &st) < 0)
+                return image_of_others_failure(source, b, strerror(errno),
+                                               "attach an image that the worker can look at (losetup -f --show)", f);
+        if (st.st_dev != b->file_device || st.st_ino != b->file_inode)
+                return image_of_others_failure(source, b, "where another file is by now",
+                                               "attach an image that is there (losetup -f --show)", f);
+        if (st.st_uid != 0 || (st.st_mode & (S_IWGRP | S_IWOTH)))
+                return image_of_others_failure(source, b, "which others than root can change",
+                                               "run chown root and chmod go-w on the image", f);
         return 0;
+}
+
+/* A user may mount those images that are sources by themselves. */
+static int check_loop_image_of_user(const LoopBacking *b, const char *source, const Settings *settings, Failure *f) {
+        _cleanup_close_ int fd = -EBADF;
+        struct stat st = { 0 };
+        int r;
+
+        if (!path_is_normalized(b->path) || !roots_contain(settings->source_roots, b->path))
+                return failure_set_about(
+                        f, FAILURE_PATH_NOT_ALLOWED, source,
+                        "Source '%s' shows an image that is not beneath a directory of SourceRoots= (selvolctl config): others than root may mount images from there only.");
+        r = open_in_roots(b->path, settings, &fd, &st, f);
+        if (r == 0 && (st.st_dev != b->file_device || st.st_ino != b->file_inode))
+                return failure_set_about(
+                        f, FAILURE_PATH_NOT_ALLOWED, source,
+                        "Source '%s' shows an image that has another name by now: attach one that is there (losetup -f --show).");
+        return r;
 }
 
 /* Checks a device, and what a loop device or a partition of one shows: an image, or a device that is the
@@ -243,7 +258,8 @@ static int check_device(dev_t device, const char *source, const Settings *settin
                 if (r != 0 || !backing.path)
                         return r;
                 if (backing.device == 0)
-                        return check_loop_image(&backing, source, settings, user, f);
+                        return user == SOURCE_FOR_ROOT ? check_loop_image(&backing, source, settings, f)
+                                                       : check_loop_image_of_user(&backing, source, settings, f);
                 device = backing.device;
         }
         return -ELOOP;
@@ -260,15 +276,15 @@ static int open_device(Source *s, int pinned, dev_t device, const char *source, 
         if (r > 0)
                 return failure_set_about(f, FAILURE_PATH_NOT_ALLOWED, source,
                                          "Source '%s' holds the host's own system and can't be used as a volume.");
+        /* Nothing is read yet. A loop device that is open can't be attached to another image. */
+        s->fd = open_again(pinned, O_RDONLY);
+        if (s->fd < 0)
+                return s->fd;
         if (user != SOURCE_FOR_SELVOL) {
                 r = check_device(device, source, settings, user, f);
                 if (r != 0)
                         return r;
         }
-
-        s->fd = open_again(pinned, O_RDONLY);
-        if (s->fd < 0)
-                return s->fd;
         if (ioctl(s->fd, BLKROGET, &read_only) < 0)
                 return -errno;
         s->read_only = read_only;
@@ -402,8 +418,9 @@ int source_check_mounted(const Source *s, dev_t device, const Settings *settings
         if (!path)
                 return -ENOMEM;
         file = fopen(path, "re");
+        /* Another driver for ext2 has none. */
         if (!file)
-                return -errno;
+                return errno == ENOENT ? 0 : -errno;
         while (r == 0 && getline(&line, &size, file) > 0) {
                 line[strcspn(line, "\n")] = '\0';
                 r = ext_check_mounted_option(line, settings, s->fs, s->name, f);

@@ -121,7 +121,9 @@ char *plan_describe_conflict(const Conflict *c, const char *volume) {
 }
 
 char *plan_describe_end(const Conflict *c) {
-        const char *podman = startswith(strempty(c->volume), PODMAN_IDS), *of_podman = strempty(podman);
+        const char *holder_of = startswith(c->holder, "podman:"),
+                   *of_podman = strempty(startswith(strempty(c->volume), PODMAN_IDS));
+        const bool podman = !isempty(of_podman) && streq_ptr(holder_of, of_podman);
         _cleanup_free_ char *holder = string_escape(c->holder, 120), *target = shell_quote(c->target),
                             *name = shell_quote(of_podman);
 

@@ -105,9 +105,9 @@ static const Case cases[] = {
                  "Job 5: verify of /x\n"
                  "    for other jobs to end: too many run, or one has left a process that can't be ended\n"
                  "\nRefused in the last hour:\n" REFUSED_LATE_LINE },
-        { "conflicts/podman", "conflicts", CALLS(GET_OBJECTS(WAITS_FOR("podman:db", "selvol-volume-plugin/db x"))),
+        { "conflicts/podman", "conflicts", CALLS(GET_OBJECTS(WAITS_FOR("podman:db x", "selvol-volume-plugin/db x"))),
           .journal = NO_RECORDS,
-          .out = WAITS_FOR_LINES("holder podman:db of selvol-volume-plugin/db x",
+          .out = WAITS_FOR_LINES("holder podman:db x of selvol-volume-plugin/db x",
                                  "podman stop $(podman ps -q --filter volume='db x')") },
         { "conflicts/no-name", "conflicts", CALLS(GET_OBJECTS(WAITS_FOR("/a", "pvc-1"))), .journal = NO_RECORDS,
           .out = WAITS_FOR_LINES("holder /a of pvc-1", "stop what uses it there, then: selvolctl unmount /a") },

@@ -4,6 +4,7 @@
 #include <sys/swap.h>
 
 #include "operation.h"
+#include "wire/protocol.h"
 
 /* Which devices are the host's, and which a user may mount. */
 
@@ -86,12 +87,19 @@ static const Row rows[] = {
         { "unit/drop-in", ETC "efi.mount.d/a.conf", "[Mount]\nWhat=DISKp1\n", .needle = "at '/efi'" },
         { "unit/sibling", LATE "efi.mount", "[Mount]\nWhat=DISKp4\n", .needle = "mounts DISKp4 at '/efi'" },
         { "unit/other", LATE "efi.automount", "[Mount]\nWhat=DISKp1\n" },
+        { "unit/indented", LATE "efi.mount", "[Mount]\n  What=DISKp1\n", .needle = "at '/efi'" },
+        { "unit/continued", LATE "efi.mount", "[Mount]\nWhat=\\\n  DISKp1\n", .needle = "at '/efi'" },
+        { "unit/slashes", LATE "efi.mount", "[Mount]\nWhat=/./DISKp1\n", .needle = "at '/efi'" },
+        { "unit/dots", LATE "a-.mounts-b.mount", "[Mount]\nWhat=DISKp1\n", .needle = "at '/a/.mounts/b'" },
+        { "unit/no-drop-in", ETC "efi.mount.d/a.conf.bak", "[Mount]\nWhat=DISKp1\n" },
+        { "unit/directory", ETC "efi.mount.d/a.conf/b", "[Mount]\nWhat=DISKp1\n" },
+        { "disk", FSTAB, "DISKp2 /boot ext4", .needle = "has partitions: pass one of those", .source = "DISK" },
         { "mounted/outside", .mounted = "/srv", .needle = "it has mounted DISKp2, type ext4, at '/srv'" },
         { "mounted/allowed", .mounted = "/srv", .dropin = ALLOW },
         { "mounted/root", .mounted = TEST_TARGETS "/there" },
         { "mounted/foreign", .mounted = "/srv", .dropin = "[Worker]\nForeignRoots=/srv\n" },
         { "swap/sibling", .swap = true, .needle = "DISKp2 is its swap space" },
-        { "type", .source = "DISKp3", .needle = "is an EFI system partition by its type" },
+        { "type", .source = "DISKp3", .needle = "is an EFI system partition in the partition table" },
         { "type/allowed", .source = "DISKp3", .dropin = ALLOW },
 };
 
@@ -142,7 +150,9 @@ TEST_ROWS(test_partition, "/host-use/partition", rows, row) {
         }
         g_autoptr(Worker) w = worker_start(dropin, NULL);
         if (row->needle)
-                assert_fails(call_observe(w, source, "ext4", target), "PathNotAllowed", needle);
+                assert_fails(call_observe(w, source, "ext4", target),
+                             row->source && g_str_equal(row->source, "DISK") ? "InvalidVolume" : "PathNotAllowed",
+                             needle);
         else
                 assert_ok(call_observe(w, source, "ext4", target));
         g_clear_pointer(&w, worker_stop);
@@ -185,6 +195,47 @@ TEST(test_changed, "/host-use/changed") {
                         must(unlink(i == 1 ? unit : drop_in));
         }
         g_clear_pointer(&w, worker_stop);
+        drop_host_files();
+        disk_detach(&disk);
+}
+
+/* A unit is masked, or gets the type selvol, by a file in another directory. */
+TEST(test_layers, "/host-use/layers") {
+        static const char drop_in[] = ETC "efi.mount.d/a.conf", mask[] = ETC "efi.mount";
+        g_autofree char *target = make_target("layers");
+        Disk disk;
+
+        disk_attach(&disk);
+        g_autofree char *source = name_disk("DISKp1", &disk), *what = name_disk("[Mount]\nWhat=DISKp1\n", &disk);
+        write_host_file(LATE "efi.mount", what);
+        g_autoptr(Worker) w = worker_start(NULL, NULL);
+        assert_fails(call_observe(w, source, "ext4", target), "PathNotAllowed", "is the host's");
+        file_write(drop_in, "[Mount]\nType=selvol\n");
+        assert_ok(call_observe(w, source, "ext4", target));
+        file_write(drop_in, what);
+        assert_fails(call_observe(w, source, "ext4", target), "PathNotAllowed", "is the host's");
+        must(symlink("/dev/null", mask));
+        assert_ok(call_observe(w, source, "ext4", target));
+        g_clear_pointer(&w, worker_stop);
+        drop_host_files();
+        disk_detach(&disk);
+}
+
+/* A disk with one partition, and one whose table is not known. */
+TEST(test_alone, "/host-use/alone") {
+        g_autofree char *target = make_target("alone");
+        Disk disk;
+
+        disk_attach(&disk);
+        g_autofree char *source = name_disk("DISKp1", &disk), *link = make_link("alone", source);
+        g_assert_true(run("partx", "-d", "--nr", "2:4", disk.device, NULL));
+        write_host_file(NULL, NULL);
+        g_autoptr(Worker) w = worker_start(NULL, NULL);
+        assert_ok(call_observe(w, link, "ext4", target));
+        g_assert_true(run("wipefs", "-qaf", disk.device, NULL));
+        assert_fails(call_observe(w, link, "ext4", target), "PathNotAllowed", "SourcesOnHostDisk=");
+        g_clear_pointer(&w, worker_stop);
+        must(unlink(link));
         drop_host_files();
         disk_detach(&disk);
 }
@@ -301,6 +352,7 @@ static const ImageRow image_rows[] = {
         { "source/of-others", TEST_IMAGES, 1000, 0600, NULL, "others than root can change", "changed by others" },
         { "source/group", TEST_IMAGES, 0, 0620, NULL, "others than root can change", "changed by others" },
         { "source/allowed", TEST_IMAGES, 1000, 0600, OTHERS, NULL, NULL },
+        { "target", TEST_TARGETS "/a", 0, 0600, NULL, "beneath TargetRoots=", "SourceRoots=" },
         { "outside", OUTSIDE, 0, 0600, NULL, NULL, "SourceRoots=" },
         { "outside/of-others", OUTSIDE, 1000, 0600, NULL, "ImagesOfOthers=yes", "SourceRoots=" },
         { "outside/allowed", OUTSIDE, 1000, 0600, OTHERS, NULL, "SourceRoots=" },
@@ -329,8 +381,30 @@ TEST_ROWS(test_image, "/host-use/image", image_rows, row) {
         /* Another file has its name now. */
         must(unlink(image));
         g_assert_true(g_file_set_contents(image, "", -1, NULL));
-        assert_allowed(w, &volume_at(device, "ext4", target, .only_plan = true),
-                       row->dropin ? NULL : "is not found as");
+        assert_allowed(w, &volume_at(device, "ext4", target, .only_plan = true), row->dropin ? NULL : "(deleted)");
         close(loop);
         must(unlink(image));
+}
+
+/* The worker looks at the image of a loop device, while others detach it to attach another one. */
+TEST(test_reattached, "/host-use/reattached") {
+        g_autofree char *image = make_image("judged", "ext4"), *other = make_image("other", "ext4"),
+                        *target = make_target("reattached"), *device = NULL;
+        g_autoptr(Worker) w = worker_start_traced_at(image, "inject=newfstatat:delay_enter=1000000");
+        _cleanup_close_ int file = open_path(other, O_RDWR), again = -EBADF;
+        const struct loop_config config = { .fd = (guint32) file, .info.lo_flags = LO_FLAGS_AUTOCLEAR };
+        int loop;
+
+        if (!w)
+                return;
+        device = attach_loop(image, &loop);
+        again = open_path(device, O_RDWR);
+        Operation *o = operation_start(w, WORKER_MOUNT, &volume_at(device, "ext4", target, .only_plan = true));
+        WAIT_FOR(file_count_lines(WORKER_TRACE, "*judged*") > 0);
+        close(loop);
+        close(again);
+        again = open_path(device, O_RDWR);
+        g_assert_cmpint(ioctl(again, LOOP_CONFIGURE, &config), <, 0);
+        g_assert_cmpint(errno, ==, EBUSY);
+        assert_ok(operation_finish(o));
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "plan/plan-conflict.h"
 #include "plan-rows.h"
 
 /* Each row of the tables in tests/data is a plan. */
@@ -396,9 +397,19 @@ static void test_change(gconstpointer data) {
         fixture_tear_down(&x, NULL);
 }
 
+static void test_podman(void) {
+        const Conflict c = { .volume = (char *) "selvol-volume-plugin/d b",
+                             .holder = (char *) "podman:d b",
+                             .target = (char *) "/t" };
+        g_autofree char *end = plan_describe_end(&c);
+
+        g_assert_cmpstr(end, ==, "Stop its containers (podman stop $(podman ps -q --filter volume='d b'))");
+}
+
 void add_tests(void) {
         Table *matrix = table_load("volume-types.table", matrix_columns);
 
+        g_test_add_func("/plan/podman", test_podman);
         table_add_tests(table_load("kep-1710.table", plan_columns), "/plan/kep", test_row);
         table_add_tests(table_load("overrides.table", plan_columns), "/plan/overrides", test_row);
         table_add_tests(table_load("relabel-by.table", plan_columns), "/plan/relabel-by", test_row);

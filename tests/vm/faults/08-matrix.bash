@@ -11,6 +11,7 @@ cp matrix $matrix     # users can't read this directory
 mkdir -p "$T"
 mkfs.ext4 -q -F /dev/scratch0
 usermod -aG selvol bob
+configure '[Worker]\nSourceDevices=/dev/scratch*'
 mount_volume matrix /dev/scratch0 "$T" "$always" 'SELinuxLevel s s0:c1,c2'
 # selvold keeps an ended job for ten minutes, so callers can wait for it and cancel it any number of times.
 call Relabel 'ssa{sv}' matrix '' 0
@@ -68,4 +69,5 @@ is 'polkit is back' "$error" ''
 is 'it is the same selvold' "$(main_pid selvold)" "$daemon"
 is 'nothing has changed' "$(state)" "$before"
 unmount_volume matrix "$T"
+configure
 clean matrix
