@@ -335,7 +335,7 @@ static int read_mount_line(uint64_t unique_id, bool with_source, char **ret) {
 }
 
 int mount_table_read_own(int fd, bool with_source, MountTable **ret) {
-        uint64_t id, unique_id;
+        uint64_t id = 0, unique_id = 0;
         char *line = NULL;
         int r;
 

@@ -37,6 +37,7 @@ set_up_volumes() {
     printf '[engine]\nvolume_plugin_timeout = 300\n[engine.volume_plugins]\nselvol = "/run/selvol/volume-plugin.sock"\n' \
         >/etc/containers/containers.conf.d/selvol.conf
     plugin_waits 290s
+    configure '[Worker]\nSourceDevices=/dev/scratch*'
     yes 'podman has an image' container_image
     yes 'the plugin is turned on' systemctl enable -q --now selvol-volume-plugin.socket
 }
