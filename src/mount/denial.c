@@ -120,9 +120,15 @@ static bool is_for_images(const char *directory) {
         return streq(directory, images) || path_is_beneath(directory, images);
 }
 
-/* Whether a directory, such as /var, has files of others, whose type has to stay. */
+/* Whether a directory has files of others, whose type has to stay. */
 static bool is_shared(DeniedObject object, const char *directory) {
-        return streq_ptr(directory, objects[object].shared) || (directory[0] == '/' && !strchr(directory + 1, '/'));
+        static const char *const of_host[] = { "/",     "/etc", "/home", "/media", "/mnt", "/opt",
+                                               "/root", "/srv", "/tmp",  "/usr",   "/var" };
+
+        for (size_t i = 0; i < ELEMENTSOF(of_host); i++)
+                if (streq(directory, of_host[i]))
+                        return true;
+        return streq_ptr(directory, objects[object].shared);
 }
 
 char *denial_remedy(DeniedObject object, const char *path, const char *directory) {

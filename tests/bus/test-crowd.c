@@ -189,7 +189,8 @@ static gint64 measure(Crowd *c) {
         gint64 start = g_get_monotonic_time();
 
         for (guint i = 0; i < 2; i++) {
-                mount_volume(callers[i], ids[i], "tmpfs", targets[i], "{'FSType': <'tmpfs'>}");
+                mount_volume(callers[i], ids[i], "tmpfs", targets[i],
+                             "{'FSType': <'tmpfs'>, 'MountOptions': <['size=1m']>}");
                 g_variant_unref(
                         expect_reply(callers[i], call_start(callers[i], "GetVolume", g_variant_new("(s)", ids[i]))));
                 unmount_volume(callers[i], ids[i], targets[i]);

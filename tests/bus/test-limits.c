@@ -609,7 +609,8 @@ static void send_waiting(Fixture *f, guint first, guint n) {
         for (guint i = first; i < first + n; i++) {
                 g_autofree char *target =
                                         g_strdup_printf("/var/lib/kubelet/pods/waits-%u/%s", i, i == 0 ? "" : filler),
-                                *options = g_strdup_printf("{'Holder': <'%s'>}", holder);
+                                *options =
+                                        g_strdup_printf("{'Holder': <'%s'>, 'TimeoutUSec': <@t 600000000>}", holder);
 
                 send_mount(f, "v-1", "/dev/hang-observe", target, options);
         }

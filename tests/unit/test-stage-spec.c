@@ -77,6 +77,8 @@ TEST(test_denial_remedy, "/stage-spec/denial-remedy") {
                   "restorecon -RFx /var/lib/selvol-images/a" },
                 { DENIED_IMAGE, "/var/lib/x.img", "/var/lib",
                   "semanage fcontext -a -t selvol_image_t /var/lib/x.img && restorecon -RFx /var/lib/x.img" },
+                { DENIED_IMAGE, "/srv/x.img", "/srv",
+                  "semanage fcontext -a -t selvol_image_t /srv/x.img && restorecon -RFx /srv/x.img" },
                 { DENIED_IMAGE, "/data/x.img", "/data",
                   "semanage fcontext -a -t selvol_image_t '/data(/.*)?' && restorecon -RFx /data" },
                 { DENIED_DEVICE, "/dev/longhorn/pvc-1", "/dev/longhorn",
