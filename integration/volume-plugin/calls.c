@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <pthread.h>
+
 #include "basic/time-util.h"
 #include "client/client-call.h"
+#include "model/limits.h"
 #include "volume-plugin/calls.h"
 #include "wire/system-bus.h"
 
@@ -9,6 +12,47 @@
 
 #define GO_ON \
         "It goes on, see 'selvolctl jobs'. Try again later, or raise the time limits as selvol-volume-plugin(8) says."
+
+/* selvold asks polkit about QUESTIONS_OF_USER_MAX calls of a user at once, and refuses further ones; a node
+ * that boots may start more containers. So calls take turns. A mount may wait for an unmount, which has turns
+ * of its own. */
+enum { TURNS = QUESTIONS_OF_USER_MAX / 2 };
+
+typedef struct CallTurns {
+        pthread_mutex_t mutex;
+        pthread_cond_t free;
+        unsigned n; /* taken */
+} CallTurns;
+
+static CallTurns mounts = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0 },
+                 unmounts = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0 };
+
+/* Waits for a turn, and takes the wait from the time of the call. NULL: it is over. */
+static CallTurns *turn_take(CallTurns *t, uint64_t *timeout_usec) {
+        const uint64_t end = now_monotonic_usec() + *timeout_usec;
+        const struct timespec until = { .tv_sec = (time_t) (end / USEC_PER_SEC),
+                                        .tv_nsec = (long) (end % USEC_PER_SEC * NSEC_PER_USEC) };
+        uint64_t now;
+        bool taken;
+
+        (void) pthread_mutex_lock(&t->mutex);
+        while (t->n == TURNS && pthread_cond_clockwait(&t->free, &t->mutex, CLOCK_MONOTONIC, &until) == 0)
+                ;
+        now = now_monotonic_usec();
+        *timeout_usec = now < end ? end - now : 0;
+        taken = t->n<TURNS && * timeout_usec> 0;
+        t->n += taken;
+        (void) pthread_mutex_unlock(&t->mutex);
+        return taken ? t : NULL;
+}
+
+static void turn_leave(CallTurns *t) {
+        (void) pthread_mutex_lock(&t->mutex);
+        t->n--;
+        (void) pthread_cond_signal(&t->free);
+        (void) pthread_mutex_unlock(&t->mutex);
+}
+DEFINE_CLEANUP_FUNC(CallTurns *, turn_leave);
 
 static int refuse_call_as(const char *name, const char *message, Failure *f) {
         _cleanup_free_ char *text = explain_error("", name, strempty(message));
@@ -104,11 +148,15 @@ static int check_plan(sd_bus_message *reply, Failure *f) {
 }
 
 int call_plan(const VolumeOptions *o, const char *target, uint64_t timeout_usec, Failure *f) {
+        const uint64_t whole_usec = timeout_usec;
+        _cleanup_(turn_leavep) CallTurns *turn = turn_take(&mounts, &timeout_usec);
         _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
         _cleanup_error_ sd_bus_error error = SD_BUS_ERROR_NULL;
         _cleanup_message_ sd_bus_message *reply = NULL;
         int r;
 
+        if (!turn)
+                return refuse_late(whole_usec, f);
         r = open_bus(timeout_usec, &bus, &error);
         if (r < 0)
                 return refuse_call(&error, f);
@@ -119,10 +167,14 @@ int call_plan(const VolumeOptions *o, const char *target, uint64_t timeout_usec,
 }
 
 int call_mount(const VolumeOptions *o, const char *target, uint64_t timeout_usec, Failure *f) {
+        const uint64_t whole_usec = timeout_usec;
+        _cleanup_(turn_leavep) CallTurns *turn = turn_take(&mounts, &timeout_usec);
         _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
         _cleanup_error_ sd_bus_error error = SD_BUS_ERROR_NULL;
         int r;
 
+        if (!turn)
+                return refuse_late(whole_usec, f);
         r = open_bus(timeout_usec, &bus, &error);
         if (r < 0)
                 return refuse_call(&error, f);
@@ -134,10 +186,14 @@ int call_mount(const VolumeOptions *o, const char *target, uint64_t timeout_usec
 
 int call_unmount(const char *target, uint64_t timeout_usec, Failure *f) {
         static const OptionValue none[REQUEST_OPTIONS] = { 0 };
+        const uint64_t whole_usec = timeout_usec;
+        _cleanup_(turn_leavep) CallTurns *turn = turn_take(&unmounts, &timeout_usec);
         _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
         _cleanup_error_ sd_bus_error error = SD_BUS_ERROR_NULL;
         int r;
 
+        if (!turn)
+                return refuse_late(whole_usec, f);
         r = open_bus(timeout_usec, &bus, &error);
         if (r < 0)
                 return refuse_call(&error, f);
@@ -183,12 +239,16 @@ static int look_at_holders(sd_bus *bus, const char *path, const char *target, bo
 }
 
 int call_is_mounted(const char *target, uint64_t timeout_usec, bool *ret, Failure *f) {
+        const uint64_t whole_usec = timeout_usec;
+        _cleanup_(turn_leavep) CallTurns *turn = turn_take(&unmounts, &timeout_usec);
         _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
         _cleanup_error_ sd_bus_error error = SD_BUS_ERROR_NULL;
         _cleanup_message_ sd_bus_message *volume = NULL;
         const char *path;
         int r;
 
+        if (!turn)
+                return refuse_late(whole_usec, f);
         r = open_bus(timeout_usec, &bus, &error);
         if (r < 0)
                 return refuse_call(&error, f);

@@ -5,7 +5,8 @@
 
 #include "volume-plugin/records.h"
 
-/* Calls of selvold's methods. Each opens a connection of its own, waits timeout_usec for the reply, and
+/* Calls of selvold's methods. Each waits for its turn, opens a connection of its own, waits for the reply,
+ * all in timeout_usec, and
  * returns 0, a negative errno, or a positive FailureKind with the message of selvold or the bus. After a
  * time-out, selvold goes on with the job, and the next call joins it. */
 

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "model/limits.h"
 #include "support.h"
 
 enum { CONNECTIONS_MAX = 128 };
@@ -335,6 +336,35 @@ TEST_PLUGIN(test_stuck, "stuck") {
                        CREATE("slow", "\"source\":\"/dev/hang-observe\",\"level\":\"s0:c1,c2\""),
                        "selvold has not answered within 0.3 seconds.");
         g_assert_false(has_file(c->targets, "slow") || has_file(c->records, "slow"));
+}
+
+static guint count_jobs(Context *c) {
+        return (guint) (read_metric(&c->f, "selvol_jobs") + read_metric(&c->f, "selvol_jobs_waiting"));
+}
+
+/* selvold refuses calls of a user beyond those that polkit is asked about at once. */
+TEST_PLUGIN(test_turns, "turns") {
+        enum { MANY = QUESTIONS_OF_USER_MAX + 4, AT_ONCE = QUESTIONS_OF_USER_MAX / 2 };
+        int posts[MANY];
+
+        plugin_restart(c, "60s");
+        for (guint i = 0; i < MANY; i++) {
+                g_autofree char *create = g_strdup_printf(
+                        CREATE("turn-%u", "\"source\":\"/dev/vd%u/held-mount\",\"level\":\"s0:c1\""), i, i);
+
+                assert_answer(c, "VolumeDriver.Create", create, DONE);
+        }
+        for (guint i = 0; i < MANY; i++) {
+                g_autofree char *body = g_strdup_printf(NAMED("turn-%u"), i);
+
+                posts[i] = begin_post(c, "VolumeDriver.Mount", body);
+        }
+        WAIT_FOR(count_jobs(c) == AT_ONCE);
+        assert_answer(c, "VolumeDriver.Unmount", DB, DONE);
+        g_assert_cmpuint(count_jobs(c), ==, AT_ONCE);
+        write_file(&c->f, "go", "");
+        for (guint i = 0; i < MANY; i++)
+                g_free(end_post(posts[i], "200"));
 }
 
 static const struct {
