@@ -559,6 +559,7 @@ static void ask_for_disk(Client *c, const Disk *d) {
         Operation *o = late ? operation_start_held(c->worker, WORKER_MOUNT, &a)
                             : operation_start(c->worker, WORKER_MOUNT, &a);
 
+        o->arguments.hold_plan = false;
         if (late)
                 must(mount(d->path, LATE, "ext4", percent(chance, 50) ? MS_RDONLY : 0, NULL));
         if (d->mounted && percent(chance, 50)) {
