@@ -223,9 +223,12 @@ static int source_check_user(const Request *q, const Settings *settings, Failure
         if ((fs && fs->source != SOURCE_BLOCK) || strv_length(settings->source_devices) > 0 ||
             startswith(source, "/dev/loop") || (!source_tag(source, &directory) && !startswith(source, "/dev/")))
                 return 0;
+        if (source_tag(source, &directory) || startswith(source, "/dev/disk/by-label/") ||
+            startswith(source, "/dev/disk/by-uuid/"))
+                source = "/dev/disk/by-id/NAME";
         return refuse(
                 f, FAILURE_PATH_NOT_ALLOWED, source,
-                "Source '%s' is a device, and no device is set for users other than root. To allow it, list it by a name in /dev/disk/by-id as SourceDevices= under [Worker] " SETTINGS_REMEDY);
+                "No device is set for users other than root. To allow the source, set SourceDevices=%s under [Worker] " SETTINGS_REMEDY);
 }
 
 /* Replaces *s by its canonical form; NULL stays NULL. */

@@ -41,9 +41,9 @@ static int list_has_device(char **patterns, dev_t device) {
         return 0;
 }
 
-/* Finds the name for a device that an administrator should write into the configuration. */
-static int name_for_list(dev_t device, const char *source, char **ret) {
-        _cleanup_free_ char *link = NULL;
+/* Makes the value of a setting that has the device, too, by a name that is no one's choice. */
+static int extend_list(char *const *list, dev_t device, const char *source, char **ret) {
+        _cleanup_free_ char *link = NULL, *before = list ? strv_join(list, " ") : strdup(""), *value = NULL;
         int r;
 
         r = device_find_link(device, &link);
@@ -51,18 +51,20 @@ static int name_for_list(dev_t device, const char *source, char **ret) {
                 return r;
         if (!link)
                 link = blkid_devno_to_devname(device);
-        *ret = string_escape(link ?: source, 200);
+        if (before)
+                value = strdup_printf("%s%s%s", before, isempty(before) ? "" : " ", link ?: source);
+        *ret = value ? string_escape(value, 1000) : NULL;
         return *ret ? 0 : -ENOMEM;
 }
 
 int host_check_listed(const Settings *settings, dev_t device, const char *source, Failure *f) {
-        _cleanup_free_ char *name = NULL, *escaped = NULL;
+        _cleanup_free_ char *value = NULL, *escaped = NULL;
         int r;
 
         r = list_has_device(settings->source_devices, device);
         if (r != 0)
                 return r < 0 ? r : 0;
-        r = name_for_list(device, source, &name);
+        r = extend_list(settings->source_devices, device, source, &value);
         if (r < 0)
                 return r;
         escaped = string_escape(source, 200);
@@ -70,8 +72,8 @@ int host_check_listed(const Settings *settings, dev_t device, const char *source
                 return -ENOMEM;
         return failure_set(
                 f, FAILURE_PATH_NOT_ALLOWED,
-                "Source '%s' is no device that others than root may mount. To allow it, repeat the current value of SourceDevices= (selvolctl config) and add %s, under [Worker] " SETTINGS_REMEDY,
-                escaped, name);
+                "Source '%s' is no device that others than root may mount. To allow it, set SourceDevices=%s under [Worker] " SETTINGS_REMEDY,
+                escaped, value);
 }
 
 /* --- a device by itself --- */
@@ -251,7 +253,7 @@ static int find_use(const Settings *settings, const dev_t *devices, size_t n_dev
 }
 
 static int check_entry(const Settings *settings, dev_t device, const char *source, Failure *f) {
-        _cleanup_free_ char *use = NULL, *name = NULL, *escaped = NULL;
+        _cleanup_free_ char *use = NULL, *value = NULL, *escaped = NULL;
         _cleanup_free_ dev_t *others = NULL;
         static const char unknown[] = "a partition of which the type can't be found";
         const char *type = NULL;
@@ -277,7 +279,7 @@ static int check_entry(const Settings *settings, dev_t device, const char *sourc
         }
         if (!use && !type)
                 return 0;
-        r = name_for_list(device, source, &name);
+        r = extend_list(settings->sources_on_host_disk, device, source, &value);
         if (r < 0)
                 return r;
         escaped = string_escape(source, 200);
@@ -285,9 +287,9 @@ static int check_entry(const Settings *settings, dev_t device, const char *sourc
                 return -ENOMEM;
         return failure_set(
                 f, FAILURE_PATH_NOT_ALLOWED,
-                "Source '%s' is %s%s. To allow it nevertheless, repeat the current value of SourcesOnHostDisk= (selvolctl config) and add %s, under [Worker] " SETTINGS_REMEDY,
+                "Source '%s' is %s%s. To allow it nevertheless, set SourcesOnHostDisk=%s under [Worker] " SETTINGS_REMEDY,
                 escaped, use ? "on a disk that the host uses: " : type,
-                use ?: " in the partition table, so it may be the host's", name);
+                use ?: " in the partition table, so it may be the host's", value);
 }
 
 /* The table and what it says of the disk are more certain than a file system of the whole disk. */
