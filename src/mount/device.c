@@ -241,30 +241,20 @@ int device_find_disk(dev_t device, dev_t *ret) {
         return 0;
 }
 
-int device_has_entries(dev_t device) {
-        _cleanup_free_ char *path = sysfs_path(device, "");
-        _cleanup_free_ dev_t *entries = NULL;
-        size_t n = 0;
-        int r;
-
-        if (!path)
-                return -ENOMEM;
-        r = read_devices(AT_FDCWD, path, true, &entries, &n);
-        return r == -ENOENT ? 0 : r < 0 ? r : n > 0;
-}
-
 int device_find_entries(dev_t device, dev_t *ret_disk, dev_t **ret, size_t *ret_n) {
-        _cleanup_free_ char *disk = sysfs_path(device, "..");
+        _cleanup_free_ char *own = sysfs_path(device, ""), *disk = sysfs_path(device, "..");
         _cleanup_free_ dev_t *entries = NULL, *others = NULL;
         size_t n = 0, n_others = 0;
         int r;
 
-        if (!disk)
+        if (!own || !disk)
                 return -ENOMEM;
         r = device_find_disk(device, ret_disk);
-        if (r < 0 || *ret_disk == device)
-                return r;
-        r = read_devices(AT_FDCWD, disk, true, &entries, &n);
+        if (r >= 0)
+                r = read_devices(AT_FDCWD, *ret_disk == device ? own : disk, true, &entries, &n);
+        /* A device without a table, and one of the device mapper, has no such directory or no entries. */
+        if (r == -ENOENT)
+                return 0;
         for (size_t i = 0; r >= 0 && i < n; i++)
                 if (entries[i] != device)
                         r = add_devices(&entries[i], 1, &others, &n_others);
@@ -274,7 +264,7 @@ int device_find_entries(dev_t device, dev_t *ret_disk, dev_t **ret, size_t *ret_
                 return r;
         *ret = TAKE_PTR(others);
         *ret_n = n_others;
-        return 1;
+        return n > 0;
 }
 
 /* Finds the mounted btrfs that a device is part of: the UUID, as in /sys/fs/btrfs, and all its devices.

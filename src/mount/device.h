@@ -40,11 +40,9 @@ int device_find_holders(dev_t device, dev_t **ret, size_t *ret_n) _warn_unused_;
  * errno. */
 int device_find_disk(dev_t device, dev_t *ret) _warn_unused_;
 
-/* Whether a disk has a partition table with entries. Returns 1, 0 or a negative errno. */
-int device_has_entries(dev_t device) _warn_unused_;
-
 /* Finds the disk of an entry of a partition table, and the other entries of the table with all that lies on
- * them. The caller frees *ret. Returns 1, 0 if the device is no such entry, or a negative errno. */
+ * them; of a disk with a table the disk, and all entries. The caller frees *ret. Returns 1; 0 if the device
+ * is neither; or a negative errno. */
 int device_find_entries(dev_t device, dev_t *ret_disk, dev_t **ret, size_t *ret_n) _warn_unused_;
 
 /* Makes the path of udev's link for a source such as "LABEL=data"; other sources are a path already. Returns

@@ -198,19 +198,24 @@ static const char *describe_type(const char *gpt, unsigned mbr) {
         return NULL;
 }
 
-/* Reads the partition table of the disk. *ret is static; NULL: the entry has another type. Returns 1; 0 if
- * the table can't be read, is of a kind that libblkid does not know, or has changed since the kernel read it;
- * or -ENOMEM. */
+/* Reads the partition table of the disk, and finds the type of the entry, or of all entries if entry is the
+ * disk itself. *ret is static; NULL: none is of the host. Returns 1; 0 if the table can't be read, is of a
+ * kind that libblkid does not know, or has changed since the kernel read it; or -ENOMEM. */
 static int read_host_type(dev_t disk, dev_t entry, const char **ret) {
         _cleanup_free_ char *path = blkid_devno_to_devname(disk);
         _cleanup_(blkid_free_probep) blkid_probe p = path ? blkid_new_probe_from_filename(path) : NULL;
         blkid_partlist list = p ? blkid_probe_get_partitions(p) : NULL;
-        blkid_partition partition = list ? blkid_partlist_devno_to_partition(list, entry) : NULL;
+        blkid_partition one = list && entry != disk ? blkid_partlist_devno_to_partition(list, entry) : NULL;
+        const int n = list ? blkid_partlist_numof_partitions(list) : 0;
 
-        if (!partition)
+        if (!list || (entry != disk && !one))
                 return errno == ENOMEM ? -ENOMEM : 0;
-        *ret = describe_type(blkid_partition_get_type_string(partition),
-                             (unsigned) blkid_partition_get_type(partition));
+        for (int i = 0; i < n && !*ret; i++) {
+                blkid_partition found = one ?: blkid_partlist_get_partition(list, i);
+
+                *ret = describe_type(blkid_partition_get_type_string(found),
+                                     (unsigned) blkid_partition_get_type(found));
+        }
         return 1;
 }
 
@@ -255,7 +260,7 @@ static int find_use(const Settings *settings, const dev_t *devices, size_t n_dev
 static int check_entry(const Settings *settings, dev_t device, const char *source, Failure *f) {
         _cleanup_free_ char *use = NULL, *value = NULL, *escaped = NULL;
         _cleanup_free_ dev_t *others = NULL;
-        static const char unknown[] = "a partition of which the type can't be found";
+        static const char unknown[] = "a partition, or a disk with partitions, of which the type can't be found";
         const char *type = NULL;
         dev_t disk = 0;
         size_t n = 0;
@@ -292,22 +297,10 @@ static int check_entry(const Settings *settings, dev_t device, const char *sourc
                 use ?: " in the partition table, so it may be the host's", value);
 }
 
-/* The table and what it says of the disk are more certain than a file system of the whole disk. */
-static int check_table(dev_t device, const char *source, Failure *f) {
-        int r = device_has_entries(device);
-
-        return r <= 0 ? r
-                      : failure_set_about(
-                                f, FAILURE_INVALID_VOLUME, source,
-                                "Source '%s' has partitions: pass one of those. If they are not needed, remove the table with wipefs(8).");
-}
-
 int host_check_device(const Settings *settings, dev_t device, const char *source, Failure *f) {
         int r;
 
         r = check_name(settings, device, source, f);
-        if (r == 0)
-                r = check_table(device, source, f);
         if (r == 0)
                 r = check_holders(device, source, f);
         if (r == 0)

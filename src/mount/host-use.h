@@ -10,14 +10,15 @@
  * never a source, as the host may mount it at any time. Neither is a device with something on it: a volume
  * group, a RAID, a loop device, which kubelet keeps on each raw block volume. An entry of a partition table
  * is none if it has a type that systemd boots from, or if the host uses another entry of its disk: the other
- * half of an A/B system, which is unused today, is the host's nevertheless. SourcesOnHostDisk= excepts
+ * half of an A/B system, which is unused today, is the host's nevertheless. A disk is judged by its entries,
+ * as writing to the disk writes to them; mkfs.vfat makes one. SourcesOnHostDisk= excepts
  * devices from the rule about entries. A logical volume on a partition is no entry.
  *
  * A plain open(2) of a device by another program can't be seen. */
 
 /* Checks a device that is the source of a volume, named source in messages. Opens nothing but the disk of a
- * partition. Returns 0, a negative errno, PATH_NOT_ALLOWED, INVALID_VOLUME (a disk with partitions), or
- * WORKER_FAILED (a file that may name devices can't be read). */
+ * partition. Returns 0, a negative errno, PATH_NOT_ALLOWED, or WORKER_FAILED (a file that may name devices
+ * can't be read). */
 int host_check_device(const Settings *settings, dev_t device, const char *source, Failure *f) _warn_unused_;
 
 /* Refuses a device that none of the names and patterns of SourceDevices= leads to. Returns 0, a negative

@@ -68,9 +68,10 @@ like 'in use: refused' "$output" "in use with context $file_type:s0:c3,c4, held 
 # polkit allows the plugin no more than its page says.
 denied=InteractiveAuthorizationRequired
 mkdir -p $targets-else/v
+sized='MountOptions as 1 size=1m'
 for target in "$pods/b/v" $targets-else/v; do
-    caller=$user refused "the plugin may not mount at $target" $denied org.selvol1.mount-volume mount_volume $user/b none "$target" 'FSType s tmpfs'
-    caller=$user refused "nor plan for $target" $denied org.selvol1.plan-volume plan_volume $user/b none "$target" 'FSType s tmpfs'
+    caller=$user refused "the plugin may not mount at $target" $denied org.selvol1.mount-volume mount_volume $user/b none "$target" 'FSType s tmpfs' "$sized"
+    caller=$user refused "nor plan for $target" $denied org.selvol1.plan-volume plan_volume $user/b none "$target" 'FSType s tmpfs' "$sized"
 done
 caller=$user refused 'nor unmount what others have' $denied org.selvol1.unmount-volume unmount_volume $V "$pods/a/v"
 caller=$user refused 'nor have it relabeled' $denied org.selvol1.relabel-volume call Relabel 'ssa{sv}' $V '' 0
