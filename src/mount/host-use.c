@@ -260,7 +260,7 @@ static int find_use(const Settings *settings, const dev_t *devices, size_t n_dev
 static int check_entry(const Settings *settings, dev_t device, const char *source, Failure *f) {
         _cleanup_free_ char *use = NULL, *value = NULL, *escaped = NULL;
         _cleanup_free_ dev_t *others = NULL;
-        static const char unknown[] = "a partition, or a disk with partitions, of which the type can't be found";
+        static const char unknown[] = "a partition of which the type can't be found";
         const char *type = NULL;
         dev_t disk = 0;
         size_t n = 0;
@@ -280,7 +280,9 @@ static int check_entry(const Settings *settings, dev_t device, const char *sourc
                 r = read_host_type(disk, device, &type);
                 if (r < 0)
                         return r;
-                type = r > 0 ? type : unknown;
+                /* libblkid takes the table of a whole disk for none if mkfs.vfat has made it. */
+                if (r == 0 && device != disk)
+                        type = unknown;
         }
         if (!use && !type)
                 return 0;

@@ -219,6 +219,23 @@ TEST(test_layers, "/host-use/layers") {
         disk_detach(&disk);
 }
 
+/* mkfs.vfat makes a partition table on a whole disk. */
+TEST(test_vfat, "/host-use/vfat") {
+        g_autofree char *target = make_target("vfat");
+        Disk disk;
+
+        disk_attach(&disk);
+        g_assert_true(run("partx", "-d", disk.device, NULL));
+        g_assert_true(run("mkfs.vfat", "-I", "--mbr=y", disk.device, NULL));
+        g_assert_true(run("addpart", disk.device, "1", "8", "90000", NULL));
+        write_host_file(NULL, NULL);
+        g_autoptr(Worker) w = worker_start(NULL, NULL);
+        assert_ok(call_observe(w, disk.device, "vfat", target));
+        g_clear_pointer(&w, worker_stop);
+        drop_host_files();
+        disk_detach(&disk);
+}
+
 /* A disk with one partition, and one whose table is not known. */
 TEST(test_alone, "/host-use/alone") {
         g_autofree char *target = make_target("alone");
