@@ -127,6 +127,16 @@ static bool is_partition(int dir, const char *name) {
         return attribute && faccessat(dir, attribute, F_OK, 0) >= 0;
 }
 
+int device_append(dev_t **devices, size_t *n, dev_t device) {
+        dev_t *grown = reallocarray(*devices, *n + 1, sizeof(dev_t));
+
+        if (!grown)
+                return -ENOMEM;
+        *devices = grown;
+        grown[(*n)++] = device;
+        return 0;
+}
+
 /* Reads all devices of a directory of sysfs that has them or links to them. */
 static int read_devices(int parent, const char *path, bool partitions, dev_t **ret, size_t *ret_n) {
         _cleanup_(closedirp) DIR *dir = NULL;
@@ -143,7 +153,7 @@ static int read_devices(int parent, const char *path, bool partitions, dev_t **r
         TAKE_FD(fd);
 
         while ((errno = 0, entry = readdir(dir))) {
-                dev_t device = 0, *grown;
+                dev_t device = 0;
                 int r;
 
                 if (entry->d_name[0] == '.' || (partitions && !is_partition(dirfd(dir), entry->d_name)))
@@ -155,11 +165,9 @@ static int read_devices(int parent, const char *path, bool partitions, dev_t **r
                         return r;
                 if (n == DEVICES_MAX)
                         return -E2BIG;
-                grown = reallocarray(devices, n + 1, sizeof(dev_t));
-                if (!grown)
-                        return -ENOMEM;
-                devices = grown;
-                devices[n++] = device;
+                r = device_append(&devices, &n, device);
+                if (r < 0)
+                        return r;
         }
         if (errno > 0)
                 return -errno;
@@ -190,15 +198,14 @@ int device_find_holders(dev_t device, dev_t **ret, size_t *ret_n) {
         return r == -ENOENT ? 0 : r;
 }
 
+/* Adds those that are not there yet. */
 static int add_devices(const dev_t *more, size_t n_more, dev_t **devices, size_t *n) {
-        dev_t *grown = reallocarray(*devices, *n + n_more + 1, sizeof(dev_t));
+        for (size_t i = 0; i < n_more; i++) {
+                int r = device_is_among(more[i], *devices, *n) ? 0 : device_append(devices, n, more[i]);
 
-        if (!grown)
-                return -ENOMEM;
-        *devices = grown;
-        for (size_t i = 0; i < n_more; i++)
-                if (!device_is_among(more[i], grown, *n))
-                        grown[(*n)++] = more[i];
+                if (r < 0)
+                        return r;
+        }
         return 0;
 }
 

@@ -52,3 +52,6 @@ int device_name_to_path(const char *source, char **ret) _warn_unused_;
 /* Finds the block device that a file such as fstab(5) names, by a path in /dev or a tag: nowhere else are
  * devices, and a server might not answer. Returns 1, 0 if there is none, or -ENOMEM. */
 int device_find_named(const char *source, dev_t *ret) _warn_unused_;
+
+/* Appends a device to an array. Returns 0 or -ENOMEM. */
+int device_append(dev_t **devices, size_t *n, dev_t device) _warn_unused_;

@@ -41,9 +41,11 @@ static int list_has_device(char **patterns, dev_t device) {
         return 0;
 }
 
-/* Makes the value of a setting that has the device, too, by a name that is no one's choice. */
-static int extend_list(char *const *list, dev_t device, const char *source, char **ret) {
-        _cleanup_free_ char *link = NULL, *before = list ? strv_join(list, " ") : strdup(""), *value = NULL;
+/* Makes the value of a list that has the device, too, by a name that is no one's choice; and the source,
+ * escaped. */
+static int extend_list(char *const *list, dev_t device, const char *source, char **ret, char **ret_escaped) {
+        _cleanup_free_ char *link = NULL, *before = list ? strv_join(list, " ") : strdup(""), *value = NULL,
+                            *shown = NULL, *escaped = string_escape(source, 200);
         int r;
 
         r = device_find_link(device, &link);
@@ -53,8 +55,12 @@ static int extend_list(char *const *list, dev_t device, const char *source, char
                 link = blkid_devno_to_devname(device);
         if (before)
                 value = strdup_printf("%s%s%s", before, isempty(before) ? "" : " ", link ?: source);
-        *ret = value ? string_escape(value, 1000) : NULL;
-        return *ret ? 0 : -ENOMEM;
+        shown = value ? string_escape(value, 1000) : NULL;
+        if (!shown || !escaped)
+                return -ENOMEM;
+        *ret = TAKE_PTR(shown);
+        *ret_escaped = TAKE_PTR(escaped);
+        return 0;
 }
 
 int host_check_listed(const Settings *settings, dev_t device, const char *source, Failure *f) {
@@ -64,12 +70,9 @@ int host_check_listed(const Settings *settings, dev_t device, const char *source
         r = list_has_device(settings->source_devices, device);
         if (r != 0)
                 return r < 0 ? r : 0;
-        r = extend_list(settings->source_devices, device, source, &value);
+        r = extend_list(settings->source_devices, device, source, &value, &escaped);
         if (r < 0)
                 return r;
-        escaped = string_escape(source, 200);
-        if (!escaped)
-                return -ENOMEM;
         return failure_set(
                 f, FAILURE_PATH_NOT_ALLOWED,
                 "Source '%s' is no device that others than root may mount. To allow it, set SourceDevices=%s under [Worker] " SETTINGS_REMEDY,
@@ -274,7 +277,7 @@ static int check_entry(const Settings *settings, dev_t device, const char *sourc
                 return r < 0 ? r : 0;
         r = find_use(settings, others, n, &use);
         if (r < 0)
-                return unknown_use_failure(r, f);
+                return host_names_unread() ? unknown_use_failure(r, f) : r;
         if (r == 0) {
                 errno = 0;
                 r = read_host_type(disk, device, &type);
@@ -286,12 +289,9 @@ static int check_entry(const Settings *settings, dev_t device, const char *sourc
         }
         if (!use && !type)
                 return 0;
-        r = extend_list(settings->sources_on_host_disk, device, source, &value);
+        r = extend_list(settings->sources_on_host_disk, device, source, &value, &escaped);
         if (r < 0)
                 return r;
-        escaped = string_escape(source, 200);
-        if (!escaped)
-                return -ENOMEM;
         return failure_set(
                 f, FAILURE_PATH_NOT_ALLOWED,
                 "Source '%s' is %s%s. To allow it nevertheless, set SourcesOnHostDisk=%s under [Worker] " SETTINGS_REMEDY,

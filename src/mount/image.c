@@ -7,6 +7,7 @@
 #include <sys/sysmacros.h>
 
 #include "basic/path-util.h"
+#include "mount/device.h"
 #include "mount/image.h"
 #include "mount/loop-device.h"
 #include "mount/mountinfo.h"
@@ -137,7 +138,7 @@ int loop_find(dev_t file_device, ino_t file_inode, const char *file_path, dev_t 
         while ((errno = 0, entry = readdir(dir))) {
                 _cleanup_close_ int fd = -EBADF;
                 _cleanup_free_ char *path = NULL;
-                dev_t device, *grown;
+                dev_t device;
                 int r;
 
                 if (!loop_parse_name(entry->d_name, &device))
@@ -149,11 +150,9 @@ int loop_find(dev_t file_device, ino_t file_inode, const char *file_path, dev_t 
                         return r;
                 if (r == 0)
                         continue;
-                grown = reallocarray(devices, n + 1, sizeof(dev_t));
-                if (!grown)
-                        return -ENOMEM;
-                devices = grown;
-                devices[n++] = device;
+                r = device_append(&devices, &n, device);
+                if (r < 0)
+                        return r;
         }
         if (errno > 0)
                 return -errno;

@@ -95,7 +95,7 @@ walk() {
         unmount_volume images "$T" || echo "not unmounted: $error $message"
     fi
     wait_for loops_are '' || echo "loop devices: $(loops)"
-    # What the kernel reads of the disk now is not in its caches.
+    # The kernel has nothing of the disk in its caches now.
     if mount -o loop,ro $I/image /mnt 2>/dev/null; then
         differ /mnt
         umount /mnt
