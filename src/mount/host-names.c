@@ -218,7 +218,7 @@ static int read_unit_file(const char *path, const char *target, bool *selvol) {
         /* The file may be removed meanwhile, and a link may lead nowhere. */
         file = fopen(path, "re");
         if (!file || fstat(fileno(file), &st) < 0)
-                return errno == ENOENT ? 0 : names_fail(path, -errno);
+                return errno == ENOENT || errno == ELOOP ? 0 : names_fail(path, -errno);
         if (!S_ISREG(st.st_mode))
                 return 0;
         for (;;) {

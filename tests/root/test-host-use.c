@@ -213,10 +213,27 @@ TEST(test_layers, "/host-use/layers") {
         file_write(drop_in, what);
         assert_fails(call_observe(w, source, "ext4", target), "PathNotAllowed", "is the host's");
         must(symlink("/dev/null", mask));
+        must(symlink("loop.mount", ETC "loop.mount"));
         assert_ok(call_observe(w, source, "ext4", target));
         g_clear_pointer(&w, worker_stop);
         drop_host_files();
         disk_detach(&disk);
+}
+
+/* A unit that can't be read may name any device. */
+TEST(test_unread, "/host-use/unread") {
+        static const char unit[] = LATE "efi.mount";
+        g_autofree char *image = make_image("unread", "ext4"), *target = make_target("unread"), *device = NULL;
+        int loop;
+
+        write_host_file(unit, "[Mount]\nWhat=/dev/other\n");
+        device = attach_loop(image, &loop);
+        g_autoptr(Worker) w = worker_start_traced_at(unit, "inject=openat:error=EACCES");
+        if (w)
+                assert_fails(call_observe(w, device, "ext4", target), "WorkerFailed", unit);
+        g_clear_pointer(&w, worker_stop);
+        close(loop);
+        drop_host_files();
 }
 
 /* mkfs.vfat makes a partition table on a whole disk. */
