@@ -222,11 +222,37 @@ static int read_host_type(dev_t disk, dev_t entry, const char **ret) {
         return 1;
 }
 
+int host_has_mount(const Settings *settings, const MountFact *m) {
+        int r;
+
+        if (settings_may_have_volume(settings, m->target))
+                return 0;
+        /* The worker may have made the mount when TargetRoots= had the directory. */
+        r = mount_note_find(m->mount_id, m->device, m->target, NULL);
+        return r < 0 ? r : r == 0;
+}
+
+/* Describes the first mount that the host has. Returns 1, 0 or a negative errno. */
+static int describe_mount(const Settings *settings, const MountFact *mounts, size_t n, char **ret) {
+        for (size_t i = 0; i < n; i++) {
+                _cleanup_free_ char *of = NULL;
+                int r = host_has_mount(settings, &mounts[i]);
+
+                if (r < 0)
+                        return r;
+                if (r == 0)
+                        continue;
+                of = mount_fact_describe(&mounts[i]);
+                *ret = of ? strdup_printf("it has mounted %s", of) : NULL;
+                return *ret ? 1 : -ENOMEM;
+        }
+        return 0;
+}
+
 /* Finds out which of the devices the host uses, in words. Returns 1, 0 or a negative errno. */
 static int find_use(const Settings *settings, const dev_t *devices, size_t n_devices, char **ret) {
         _cleanup_(mount_table_freep) MountTable *table = NULL;
         _cleanup_(host_name_done) HostName name = { 0 };
-        _cleanup_free_ char *of = NULL;
         MountFact *mounts = NULL;
         size_t n = 0;
         int r;
@@ -235,27 +261,19 @@ static int find_use(const Settings *settings, const dev_t *devices, size_t n_dev
         if (r < 0)
                 return r;
         if (r > 0) {
-                of = blkid_devno_to_devname(name.device);
+                _cleanup_free_ char *of = blkid_devno_to_devname(name.device);
+
                 *ret = name.target ? strdup_printf("%s mounts %s at '%s'", name.file, strempty(of), name.target)
                                    : strdup_printf("%s is its swap space", strempty(of));
                 return *ret ? 1 : -ENOMEM;
         }
         r = mount_table_read(NULL, &table);
-        if (r >= 0)
-                r = mount_table_find_devices(table, devices, n_devices, &mounts, &n);
-        for (size_t i = 0; r == 0 && i < n; i++) {
-                if (settings_may_have_volume(settings, mounts[i].target))
-                        continue;
-                r = mount_note_find(mounts[i].mount_id, mounts[i].device, mounts[i].target, NULL);
-                if (r < 0)
-                        break;
-                r = !r;
-                if (r > 0) {
-                        of = mount_fact_describe(&mounts[i]);
-                        *ret = of ? strdup_printf("it has mounted %s", of) : NULL;
-                        r = *ret ? 1 : -ENOMEM;
-                }
-        }
+        if (r < 0)
+                return r;
+        r = mount_table_find_devices(table, devices, n_devices, &mounts, &n);
+        if (r < 0)
+                return r;
+        r = describe_mount(settings, mounts, n, ret);
         mount_facts_free(mounts, n);
         return r;
 }

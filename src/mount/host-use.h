@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "model/observed.h"
 #include "model/settings.h"
 
 /* Tells the block devices that may be sources of volumes from those of the host.
@@ -24,3 +25,7 @@ int host_check_device(const Settings *settings, dev_t device, const char *source
 /* Refuses a device that none of the names and patterns of SourceDevices= leads to. Returns 0, a negative
  * errno, or PATH_NOT_ALLOWED. */
 int host_check_listed(const Settings *settings, dev_t device, const char *source, Failure *f) _warn_unused_;
+
+/* Whether the host has the mount: outside of TargetRoots= and ForeignRoots=, and not made or adopted by the
+ * worker. Returns 1, 0 or a negative errno. */
+int host_has_mount(const Settings *settings, const MountFact *m) _warn_unused_;

@@ -2,6 +2,7 @@
 #include "label/selinux.h"
 #include "model/context.h"
 #include "mount/denial.h"
+#include "mount/host-use.h"
 #include "mount/mount-table.h"
 #include "mount/superblock.h"
 #include "plan/plan-common.h"
@@ -102,18 +103,13 @@ int ask_checked(Child *c, const PlanQuestion *question, const FileSystem *fs, Pl
 
 static int check_foreign_mounts(const Child *c, const MountFact *mounts, size_t n_mounts, Failure *f) {
         for (size_t i = 0; i < n_mounts; i++) {
-                const MountFact *m = &mounts[i];
-                int r;
+                int r = host_has_mount(c->settings, &mounts[i]);
 
-                if (settings_may_have_volume(c->settings, m->target))
-                        continue;
-                /* The worker may have made the mount when TargetRoots= had the directory. */
-                r = mount_note_find(m->mount_id, m->device, m->target, NULL);
                 if (r < 0)
                         return r;
-                if (r == 0)
+                if (r > 0)
                         return failure_set_about(
-                                f, FAILURE_PATH_NOT_ALLOWED, m->target,
+                                f, FAILURE_PATH_NOT_ALLOWED, mounts[i].target,
                                 "The file system is mounted at '%s', outside of TargetRoots=, so it may be the host's own. Unmount it there, or, to allow it, repeat the current value of ForeignRoots= (selvolctl config) and add the directory, under [Worker] " SETTINGS_REMEDY);
         }
         return 0;
