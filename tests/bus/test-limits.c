@@ -543,7 +543,8 @@ static char *make_large(guint kib) {
 #define FIRST  "/var/lib/kubelet/pods/0/volumes/v"
 #define SECOND "/var/lib/kubelet/pods/1/volumes/v"
 
-/* Few jobs with long strings count as much as many with short ones, and leave room to others. */
+/* Few jobs with long strings count as much as many with short ones, and leave room to others. selvold looks at few
+ * large calls of a caller at once: get_metrics() waits until it has looked at the one before. */
 TEST_FIXTURE(test_waiting_bytes, "/limits/waiting-bytes") {
         enum { KIB = 60, FIT = JOBS_WAITING_OF_CONNECTION / KIB, CALLS = CALLS_WAITING_BYTES / 1024 / KIB };
         g_autofree char *large = make_large(KIB);
@@ -553,12 +554,13 @@ TEST_FIXTURE(test_waiting_bytes, "/limits/waiting-bytes") {
                 g_autofree char *target = g_strdup_printf("/var/lib/kubelet/pods/%u/volumes/v", i);
 
                 send_mount(f, "hung", "/dev/hang-observe", target, large);
+                g_free(get_metrics(f));
         }
         expect_error(f, start_mount(f, "w", "/dev/vdc", "/var/lib/kubelet/pods/w", large), "LimitReached",
                      "bytes of jobs of this caller run or wait");
         assert_mounts_at_once(&other, "v", "/dev/vdb");
         close_caller(&other);
-        /* So do calls that wait for few jobs. selvold looks at few large calls of a caller at once. */
+        /* So do calls that wait for few jobs. */
         for (guint i = FIT; i < CALLS; i++) {
                 send_mount(f, "hung", "/dev/hang-observe", i % 2 ? FIRST : SECOND, large);
                 g_free(get_metrics(f));
