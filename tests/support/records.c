@@ -16,7 +16,7 @@ void records_execute(const char *database, const char *sql) {
 void records_fill(const char *database, guint n, const char *sql) {
         g_autofree char *text = g_strdup_printf(
                 "CREATE TEMP TABLE one AS SELECT * FROM volume LIMIT 1;"
-                "UPDATE one SET last_used_usec=0, introducer=1000;"
+                "UPDATE one SET last_used_usec=0, introducer=1000, mounted_elsewhere=0;"
                 "CREATE TEMP TABLE many AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<%u)"
                 " SELECT n.i AS number, one.* FROM n, one;"
                 "UPDATE many SET id='" RECORDS_PREFIX "'||number, last_used_usec=number;"
