@@ -543,8 +543,8 @@ static char *make_large(guint kib) {
 #define FIRST  "/var/lib/kubelet/pods/0/volumes/v"
 #define SECOND "/var/lib/kubelet/pods/1/volumes/v"
 
-/* Few jobs with long strings count as much as many with short ones, and leave room to others. selvold looks at few
- * large calls of a caller at once: get_metrics() waits until it has looked at the one before. */
+/* Few jobs with long strings count as much as many with short ones, and leave room to others. selvold looks
+ * at few large calls of a caller at once: get_metrics() waits until it has looked at the one before. */
 TEST_FIXTURE(test_waiting_bytes, "/limits/waiting-bytes") {
         enum { KIB = 60, FIT = JOBS_WAITING_OF_CONNECTION / KIB, CALLS = CALLS_WAITING_BYTES / 1024 / KIB };
         g_autofree char *large = make_large(KIB);

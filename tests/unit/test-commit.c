@@ -63,7 +63,8 @@ static void commit_beside(Fixture *f, int enabled) {
                 sd_event_source_disable_unref(others[i]);
 }
 
-/* On a machine that stands still for too long the commit does not wait for the others: then the test asks again. */
+/* On a machine that stands still for too long the commit does not wait for the others: then the test asks
+ * again. */
 TEST_FIXTURE(test_after_others, "/commit/after-others") {
         for (unsigned i = 0; i < 1000 && f->n_others_before != 2; i++) {
                 f->n_others = f->n_committed = 0;
