@@ -221,6 +221,15 @@ static int job_get_callers(sd_bus *bus, const char *path, const char *interface,
         return sd_bus_message_append(reply, "u", (uint32_t) (job->n_waiters + job->n_followers));
 }
 
+/* By the clock that StartedUSec has. */
+static int job_get_ended(sd_bus *bus, const char *path, const char *interface, const char *property,
+                         sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        const Job *job = userdata;
+        const uint64_t passed = job->ended_usec - job->started_usec;
+
+        return sd_bus_message_append(reply, "t", job_has_ended(job) ? job->started_realtime_usec + passed : 0);
+}
+
 static int job_get_timeout(sd_bus *bus, const char *path, const char *interface, const char *property,
                            sd_bus_message *reply, void *userdata, sd_bus_error *error) {
         return sd_bus_message_append(reply, "t", job_timeout_usec(userdata));
@@ -295,6 +304,7 @@ static const sd_bus_vtable job_vtable[] = {
         SD_BUS_PROPERTY("EntriesPerSecond", "t", NULL, offsetof(Job, progress.entries_per_sec),
                         SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("StartedUSec", "t", NULL, offsetof(Job, started_realtime_usec), SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("EndedUSec", "t", job_get_ended, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("ExpectedEndUSec", "t", NULL, offsetof(Job, progress.expected_end_usec),
                         SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("Result", "s", job_get_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),

@@ -13,13 +13,24 @@
 /* The options for printing errors; set once for the run of the program. */
 static const Args *output = &(const Args){ 0 };
 
+/* Takes errors in place of standard output; NULL: none. */
+static json_t *collected;
+
+void bus_collect_errors(const Args *a, json_t *array) {
+        collected = args_have(a, SWITCH_JSON) ? array : NULL;
+}
+
 /* With --json an error is an object, so that a script can tell errors apart by name. */
 static int print_json_error(const Args *a, const char *subject, const char *error_name, const char *text) {
         const char *name = startswith(error_name, ERROR_PREFIX);
         _cleanup_json_ json_t *object = json_pack("{s:s*, s:s, s:s}", "Subject", subject, "ErrorName",
                                                   name ? name : error_name, "ErrorMessage", text);
 
-        return object ? print_json(a, object) : -ENOMEM;
+        if (!object)
+                return -ENOMEM;
+        if (collected)
+                return json_array_append(collected, object) < 0 ? -ENOMEM : 0;
+        return print_json(a, object);
 }
 
 int report_failure(const Args *a, const char *subject, const char *error_name, const char *text) {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <jansson.h>
+
 #include "client/client-call.h"
 #include "ctl/args.h"
 
@@ -25,6 +27,10 @@ int bus_call_method(sd_bus *bus, const char *subject, sd_bus_message **ret, cons
  * failed. */
 int bus_try_method(sd_bus *bus, sd_bus_error *error, sd_bus_message **ret, const char *path, const char *interface,
                    const char *method, const char *types, ...) _warn_unused_;
+
+/* With --json: errors become elements of the array, which the caller prints, so that standard output has one
+ * document. */
+void bus_collect_errors(const Args *a, json_t *array);
 
 /* Prints a negative errno as an error of the bus. Returns the exit code, or a negative errno. */
 int bus_report_errno(const Args *a, int r);

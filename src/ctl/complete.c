@@ -3,7 +3,6 @@
 #include "basic/time-util.h"
 #include "ctl/answer.h"
 #include "ctl/bus.h"
-#include "ctl/complete.h"
 #include "ctl/verb-table.h"
 #include "wire/system-bus.h"
 

@@ -6,7 +6,7 @@
 #include "basic/string-util.h"
 #include "basic/time-util.h"
 #include "ctl/doctor.h"
-#include "ctl/format.h"
+#include "ctl/terminal.h"
 
 #define AS_ROOT "run 'selvolctl doctor' as root"
 

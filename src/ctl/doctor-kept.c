@@ -3,8 +3,8 @@
 
 #include "basic/string-util.h"
 #include "ctl/answer.h"
+#include "ctl/terminal.h"
 #include "ctl/doctor.h"
-#include "ctl/format.h"
 #include "ctl/namespaces.h"
 #include "model/request.h"
 #include "mount/image.h"

@@ -8,7 +8,6 @@
 #include "ctl/answer.h"
 #include "ctl/follow.h"
 #include "ctl/event-loop.h"
-#include "ctl/format.h"
 #include "ctl/progress-line.h"
 #include "ctl/terminal.h"
 #include "wire/system-bus.h"

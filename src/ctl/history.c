@@ -3,8 +3,7 @@
 #include "basic/string-util.h"
 #include "basic/time-util.h"
 #include "client/client-call.h"
-#include "ctl/args.h"
-#include "ctl/format.h"
+#include "ctl/bus.h"
 #include "ctl/history.h"
 #include "ctl/journal.h"
 #include "ctl/terminal.h"
@@ -91,7 +90,7 @@ static int read_entry(sd_journal *j, uint64_t usec, json_t **ret) {
         return 1;
 }
 
-bool history_has_failed(const json_t *entry) {
+static bool history_has_failed(const json_t *entry) {
         return !streq(answer_string(entry, "Result"), "done");
 }
 
@@ -123,15 +122,9 @@ static int is_left_out(sd_journal *j, const json_t *entry) {
         return streq(answer_string(entry, "Operation"), "verify") && !message;
 }
 
-typedef struct Query {
-        uint64_t since_usec;
-        bool (*matches)(const json_t *entry);
-        size_t max;
-} Query;
-
 /* Reads records from the latest to the earliest. selvold logs the record of a job after those about its
  * files: the function appends their sentences to the job's. */
-static int collect_records(sd_journal *j, const Query *q, json_t *found) {
+static int collect_records(sd_journal *j, const HistoryQuery *q, json_t *found) {
         _cleanup_json_ json_t *last = NULL;
         _cleanup_free_ char *last_job = NULL;
         int r;
@@ -146,6 +139,8 @@ static int collect_records(sd_journal *j, const Query *q, json_t *found) {
                         return r;
                 if (usec < q->since_usec)
                         return 0;
+                if (q->until_usec > 0 && usec > q->until_usec)
+                        continue;
                 r = read_entry(j, usec, &entry);
                 if (r < 0)
                         return r;
@@ -164,7 +159,7 @@ static int collect_records(sd_journal *j, const Query *q, json_t *found) {
                 r = is_left_out(j, entry);
                 if (r < 0)
                         return r;
-                if (r == 0 && (!q->matches || q->matches(entry)) && json_array_append(found, entry) < 0)
+                if (r == 0 && (!q->failed || history_has_failed(entry)) && json_array_append(found, entry) < 0)
                         return -ENOMEM;
                 json_decref(last);
                 last = TAKE_PTR(entry);
@@ -174,30 +169,31 @@ static int collect_records(sd_journal *j, const Query *q, json_t *found) {
         return r;
 }
 
-int history_read(const char *subject, uint64_t since_usec, bool (*matches)(const json_t *entry), size_t max,
-                 json_t *ret) {
-        const Query query = { .since_usec = since_usec, .matches = matches, .max = max };
+static int open_matching(const HistoryQuery *q, sd_journal **ret) {
         _cleanup_(sd_journal_closep) sd_journal *j = NULL;
+        int r;
+
+        r = journal_open(&j);
+        if (r < 0)
+                return r;
+        r = sd_journal_add_match(j, MATCH_SERVICE, 0);
+        if (r >= 0 && q->subject)
+                r = match_subject(j, q->subject);
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(j);
+        return 0;
+}
+
+static int read_last(sd_journal *j, const HistoryQuery *q, json_t *ret) {
         _cleanup_json_ json_t *found = json_array();
         int r;
 
         if (!found)
                 return -ENOMEM;
-        r = journal_open(&j);
-        if (r < 0)
-                return r;
-        r = sd_journal_add_match(j, MATCH_SERVICE, 0);
-        if (r < 0)
-                return r;
-        if (subject) {
-                r = match_subject(j, subject);
-                if (r < 0)
-                        return r;
-        }
         r = sd_journal_seek_tail(j);
-        if (r < 0)
-                return r;
-        r = collect_records(j, &query, found);
+        if (r >= 0)
+                r = collect_records(j, q, found);
         if (r < 0)
                 return r;
         for (size_t i = json_array_size(found); i > 0; i--)
@@ -206,13 +202,48 @@ int history_read(const char *subject, uint64_t since_usec, bool (*matches)(const
         return 0;
 }
 
-int history_read_recent(bool (*matches)(const json_t *entry), size_t max, json_t **ret) {
+int history_read(const HistoryQuery *q, json_t *ret) {
+        _cleanup_(sd_journal_closep) sd_journal *j = NULL;
+        int r;
+
+        r = open_matching(q, &j);
+        return r < 0 ? r : read_last(j, q, ret);
+}
+
+int history_follow(const HistoryQuery *q, int (*callback)(const json_t *entries, void *userdata), void *userdata) {
+        _cleanup_(sd_journal_closep) sd_journal *j = NULL;
+        HistoryQuery next = *q;
+        int r;
+
+        r = open_matching(q, &j);
+        while (r >= 0) {
+                _cleanup_json_ json_t *entries = json_array();
+                const json_t *last;
+
+                if (!entries)
+                        return -ENOMEM;
+                r = read_last(j, &next, entries);
+                if (r >= 0)
+                        r = callback(entries, userdata);
+                if (r != 0)
+                        return r;
+                last = json_array_get(entries, json_array_size(entries) - 1);
+                if (last)
+                        next.since_usec = answer_number(last, "TimeUSec") + 1;
+                next.max = SIZE_MAX;
+                r = sd_journal_wait(j, UINT64_MAX);
+        }
+        return r;
+}
+
+int history_read_failed(size_t max, json_t **ret) {
+        const HistoryQuery q = { .since_usec = now_realtime_usec() - RECENT_USEC, .max = max, .failed = true };
         _cleanup_json_ json_t *entries = json_array();
         int r;
 
         if (!entries)
                 return -ENOMEM;
-        r = history_read(NULL, now_realtime_usec() - RECENT_USEC, matches, max, entries);
+        r = history_read(&q, entries);
         if (r == -ENOMEM)
                 return r;
         *ret = r < 0 ? json_null() : TAKE_PTR(entries);
@@ -238,8 +269,18 @@ static char *format_caller(const json_t *entry) {
         return user ? format_string(user) : NULL;
 }
 
+/* On a terminal "2026-01-31 18:00:00 (3min ago)", in local time. */
+static char *format_entry_time(const json_t *entry) {
+        const uint64_t usec = answer_number(entry, "TimeUSec");
+        _cleanup_free_ char *time = format_time(usec), *age = format_age(usec);
+
+        if (!time || !age || !terminal_is_capable(STDOUT_FILENO))
+                return TAKE_PTR(time);
+        return strdup_printf("%.*s (%s ago)", (int) strlen("2026-01-31 18:00:00"), time, age);
+}
+
 static char *format_entry(const json_t *entry) {
-        _cleanup_free_ char *time = format_time(answer_number(entry, "TimeUSec")), *caller = format_caller(entry),
+        _cleanup_free_ char *time = format_entry_time(entry), *caller = format_caller(entry),
                             *result = format_string(history_has_failed(entry) ? answer_string(entry, "Result") : ""),
                             *explained = explain_text("--", answer_string(entry, "Text")),
                             *text = explained ? format_escaped(explained) : NULL;

@@ -5,10 +5,9 @@
 #include "basic/string-util.h"
 #include "ctl/agent.h"
 #include "ctl/bus.h"
-#include "ctl/complete.h"
-#include "ctl/help.h"
-#include "ctl/pager.h"
+
 #include "ctl/terminal.h"
+#include "ctl/verb-table.h"
 #include "selvol-config.h"
 
 static int run_help(const Args *a) {
@@ -69,6 +68,8 @@ static int run_selvolctl(int argc, char **argv) {
                 puts("selvolctl " SELVOL_VERSION);
                 return 0;
         }
+        if (args_have(&a, SWITCH_NO_PAGER))
+                (void) setenv("SYSTEMD_PAGER", "", 1);
         r = run_verb(&a);
         return r < 0 && args_have(&a, SWITCH_JSON) ? bus_report_errno(&a, r) : r;
 }

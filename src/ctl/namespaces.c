@@ -3,8 +3,8 @@
 #include <sys/stat.h>
 
 #include "basic/string-util.h"
-#include "ctl/format.h"
 #include "ctl/namespaces.h"
+#include "ctl/terminal.h"
 
 enum { NAMED_MAX = 3 };
 

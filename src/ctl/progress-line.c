@@ -5,7 +5,6 @@
 
 #include "basic/string-util.h"
 #include "basic/time-util.h"
-#include "ctl/format.h"
 #include "ctl/progress-line.h"
 #include "ctl/terminal.h"
 

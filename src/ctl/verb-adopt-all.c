@@ -94,6 +94,7 @@ static int adopt_each(sd_bus *bus, const Args *a, const json_t *mounts) {
 
         if (!adopted)
                 return -ENOMEM;
+        bus_collect_errors(a, adopted);
         json_array_foreach (mounts, i, mount) {
                 r = adopt_mount(bus, a, mount);
                 if (r < 0 || r > EXIT_SIGNAL)

@@ -3,8 +3,6 @@
 
 #include "basic/string-util.h"
 #include "ctl/answer.h"
-#include "ctl/format.h"
-#include "ctl/pager.h"
 #include "ctl/print.h"
 #include "ctl/terminal.h"
 #include "ctl/verbs.h"
@@ -107,7 +105,7 @@ int verb_config(const Args *a) {
         if (r < 0)
                 return r;
         if (!args_have(a, SWITCH_QUIET))
-                pager_open(a);
+                pager_open();
         r = args_have(a, SWITCH_JSON) ? print_json(a, keys) : args_have(a, SWITCH_QUIET) ? 0 : print_keys(keys);
         if (r < 0)
                 return r;

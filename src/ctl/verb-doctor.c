@@ -2,8 +2,6 @@
 #include "basic/string-util.h"
 #include "ctl/answer.h"
 #include "ctl/doctor.h"
-#include "ctl/fields.h"
-#include "ctl/format.h"
 #include "ctl/print.h"
 #include "ctl/terminal.h"
 #include "ctl/verbs.h"

@@ -3,7 +3,6 @@
 #include "basic/time-util.h"
 #include "ctl/bus.h"
 #include "ctl/bus-objects.h"
-#include "ctl/pager.h"
 #include "ctl/print.h"
 #include "ctl/terminal.h"
 #include "ctl/verbs.h"
@@ -35,6 +34,7 @@ static int forget_unused(sd_bus *bus, const Args *a) {
 
         if (!forgotten)
                 return -ENOMEM;
+        bus_collect_errors(a, forgotten);
         r = objects_get(bus, VOLUME_INTERFACE, &volumes);
         if (r != 0)
                 return r;
@@ -54,20 +54,22 @@ static int forget_unused(sd_bus *bus, const Args *a) {
 }
 
 int verb_forget(sd_bus *bus, const Args *a) {
-        int code = 0;
+        _cleanup_json_ json_t *errors = json_array();
+        int code = 0, r;
 
         if (args_have(a, SWITCH_UNUSED))
                 return forget_unused(bus, a);
+        if (!errors)
+                return -ENOMEM;
+        bus_collect_errors(a, errors);
         for (int i = 0; i < a->n_operands; i++) {
-                int r;
-
                 r = forget_volume(bus, a->operands[i]);
                 if (r < 0)
                         return r;
-                if (r > 0)
-                        code = r;
+                code = r > 0 ? r : code;
         }
-        return code;
+        r = args_have(a, SWITCH_JSON) ? print_json(a, errors) : 0;
+        return r < 0 ? r : code;
 }
 
 int verb_metrics(sd_bus *bus, const Args *a) {
@@ -81,7 +83,7 @@ int verb_metrics(sd_bus *bus, const Args *a) {
         r = sd_bus_message_read(reply, "s", &text);
         if (r < 0)
                 return r;
-        pager_open(a);
+        pager_open();
         fputs(text, stdout);
         return 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "basic/string-util.h"
+#include "ctl/bus-objects.h"
 #include "ctl/follow.h"
 #include "ctl/namespaces.h"
 #include "ctl/print.h"
@@ -72,10 +73,14 @@ int verb_adopt(sd_bus *bus, const Args *a) {
 }
 
 int unmount_check(const Args *a) {
-        if (a->n_operands == 1 && a->operands[0][0] != '/')
+        const bool target = a->n_operands == 2 || (a->n_operands == 1 && a->operands[0][0] == '/');
+
+        if (a->n_operands == 0 && !args_have(a, SWITCH_HOLDER))
                 return report_usage(
-                        "'%s' is not a target, which begins with '/'. To unmount a volume: selvolctl unmount VOLUME TARGET",
-                        a->operands[0]);
+                        "'unmount' takes VOLUME, TARGET, VOLUME TARGET or --holder=NAME. See 'selvolctl unmount --help'.");
+        if (target && (args_have(a, SWITCH_ALL) || args_have(a, SWITCH_HOLDER)))
+                return report_usage(
+                        "'unmount' takes either a target, or --all or --holder. See 'selvolctl unmount --help'.");
         return 0;
 }
 
@@ -106,30 +111,108 @@ static void report_still_open(const char *target, const char *users) {
                         : "The device is still in use, most likely in another mount namespace: 'selvolctl doctor', run by root, names the process.");
 }
 
-int verb_unmount(sd_bus *bus, const Args *a) {
+/* volume NULL: whichever is held at the target. collect: takes the answer with --json; NULL: print it. */
+static int unmount_one(sd_bus *bus, const Args *a, const char *volume, const char *target, json_t *collect) {
         _cleanup_message_ sd_bus_message *reply = NULL;
-        const char *volume = a->n_operands > 1 ? a->operands[0] : NULL, *target = a->operands[a->n_operands - 1];
         _cleanup_json_ json_t *answer = json_pack("{s:s*, s:s}", "Volume", volume, "Target", target);
+        char *operands[] = { (char *) (volume ?: target), (char *) target, NULL };
+        Args one = *a; /* owns nothing */
         int r;
 
         if (!answer)
                 return -ENOMEM;
-        r = follow_request(bus, a, "unmount", &reply, "UnmountVolume", "ss", strempty(volume), target);
+        one.operands = operands;
+        one.n_operands = 2;
+        one.values[OPTION_HOLDER] = (OptionValue){ 0 };
+        r = follow_request(bus, &one, "unmount", &reply, "UnmountVolume", "ss", strempty(volume), target);
         if (r != 0)
                 return r;
         r = answer_add(answer, NULL, reply);
         if (r < 0)
                 return r;
-        if (!json_is_true(json_object_get(answer, "StillOpen")))
-                return print_answer(a, answer);
-        r = add_users(answer);
-        if (r < 0)
-                return r;
+        if (json_is_true(json_object_get(answer, "StillOpen"))) {
+                r = add_users(answer);
+                if (r < 0)
+                        return r;
+        }
+        if (collect && args_have(a, SWITCH_JSON))
+                return json_array_append(collect, answer) < 0 ? -ENOMEM : 0;
         r = print_answer(a, answer);
-        if (r < 0)
+        if (r < 0 || !json_is_true(json_object_get(answer, "StillOpen")))
                 return r;
         report_still_open(target, answer_string(answer, "MountedBy"));
         return 0;
+}
+
+/* Finds the holders of a volume (NULL: of all), or those with the name of --holder=. */
+static int find_holders(sd_bus *bus, const Args *a, const char *id, json_t *found) {
+        const char *name = args_have(a, SWITCH_HOLDER) ? a->values[OPTION_HOLDER].string : NULL;
+        _cleanup_json_ json_t *volumes = NULL;
+        json_t *volume, *holder;
+        size_t i, k;
+        int r;
+
+        r = objects_get(bus, VOLUME_INTERFACE, &volumes);
+        if (r != 0)
+                return r;
+        json_array_foreach (volumes, i, volume) {
+                if (id && !streq(answer_string(volume, "Id"), id))
+                        continue;
+                json_array_foreach (json_object_get(volume, "Holders"), k, holder)
+                        if ((!name || streq(answer_string(holder, "Holder"), name)) &&
+                            json_array_append_new(found,
+                                                  json_pack("{s:O, s:O}", "Volume", json_object_get(volume, "Id"),
+                                                            "Target", json_object_get(holder, "Target"))) < 0)
+                                return -ENOMEM;
+        }
+        return 0;
+}
+
+/* Unmounts for the volume's only holder, all of its holders (--all), or the holders of that name. */
+static int unmount_holders(sd_bus *bus, const Args *a) {
+        const char *id = a->n_operands > 0 ? a->operands[0] : NULL;
+        const bool many = args_have(a, SWITCH_ALL) || args_have(a, SWITCH_HOLDER);
+        _cleanup_json_ json_t *found = json_array(), *answers = json_array();
+        _cleanup_free_ char *text = NULL;
+        const json_t *holder;
+        size_t n, i;
+        int code = 0, r;
+
+        if (!found || !answers)
+                return -ENOMEM;
+        r = find_holders(bus, a, id, found);
+        if (r != 0)
+                return r;
+        n = json_array_size(found);
+        if (n == 0) {
+                text = id ? strdup_printf("Nobody holds volume %s. 'selvolctl list --all' shows all volumes.", id)
+                          : strdup_printf("There is no holder %s. 'selvolctl list' shows all holders.",
+                                          a->values[OPTION_HOLDER].string);
+                return text ? report_failure(a, id, ERROR_PREFIX "NoSuchVolume", text) : -ENOMEM;
+        }
+        if (n > 1 && !many)
+                return report_usage(
+                        "Volume %s has %zu holders. Name a target ('selvolctl list %s' shows them), or pass --all.",
+                        id, n, id);
+        if (many)
+                bus_collect_errors(a, answers);
+        json_array_foreach (found, i, holder) {
+                r = unmount_one(bus, a, answer_string(holder, "Volume"), answer_string(holder, "Target"),
+                                many ? answers : NULL);
+                if (r < 0 || r > EXIT_SIGNAL)
+                        return r;
+                code = r > 0 ? r : code;
+        }
+        r = many && args_have(a, SWITCH_JSON) ? print_json(a, answers) : 0;
+        return r < 0 ? r : code;
+}
+
+int verb_unmount(sd_bus *bus, const Args *a) {
+        if (a->n_operands == 2)
+                return unmount_one(bus, a, a->operands[0], a->operands[1], NULL);
+        if (a->n_operands == 1 && a->operands[0][0] == '/')
+                return unmount_one(bus, a, NULL, a->operands[0], NULL);
+        return unmount_holders(bus, a);
 }
 
 int verb_plan(sd_bus *bus, const Args *a) {

@@ -16,9 +16,9 @@ static int add_unit(sd_bus *bus, json_t *status, bool running) {
         _cleanup_free_ char *state = unit_get_string(bus, SERVICE, "Unit", "ActiveState"),
                             *text = unit_get_string(bus, SERVICE, "Service", "StatusText");
         uint64_t since = unit_get_number(bus, SERVICE, "Unit", "ActiveEnterTimestamp");
-        _cleanup_json_ json_t *unit =
-                json_pack("{s:s*, s:s*, s:o*}", "ActiveState", state, "StatusText", isempty(text) ? NULL : text,
-                          "SinceUSec", running && since > 0 ? json_integer((json_int_t) since) : NULL);
+        _cleanup_json_ json_t *unit = json_pack("{s:s*, s:s*, s:o*}", "ActiveState", state, "StatusText",
+                                                running && !isempty(text) ? text : NULL, "SinceUSec",
+                                                running && since > 0 ? json_integer((json_int_t) since) : NULL);
 
         if (!unit || json_object_set_new(status, "Running", json_boolean(running)) < 0)
                 return -ENOMEM;
@@ -36,21 +36,14 @@ static size_t count_objects(const json_t *objects, const char *key, const char *
 
 static int add_volumes(sd_bus *bus, json_t *status) {
         _cleanup_json_ json_t *volumes = NULL, *holders = NULL, *counts = NULL;
-        const json_t *volume;
-        size_t i, tainted = 0;
         int r;
 
         r = volumes_get(bus, &volumes, &holders);
         if (r != 0)
                 return r;
-        json_array_foreach (volumes, i, volume)
-                tainted += json_is_true(json_object_get(volume, "Tainted"));
-        counts = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "Volumes", (json_int_t) json_array_size(volumes),
-                           "Holders", (json_int_t) json_array_size(holders), "LabelsComplete",
-                           (json_int_t) count_objects(volumes, "LabelState", "complete"), "LabelsPartial",
-                           (json_int_t) count_objects(volumes, "LabelState", "partial"), "LabelsUnknown",
-                           (json_int_t) count_objects(volumes, "LabelState", "unknown"), "VolumesTainted",
-                           (json_int_t) tainted);
+        counts = json_pack("{s:I, s:I, s:I}", "Volumes", (json_int_t) json_array_size(volumes), "Holders",
+                           (json_int_t) json_array_size(holders), "LabelsPartial",
+                           (json_int_t) count_objects(volumes, "LabelState", "partial"));
         return !counts || json_object_update(status, counts) < 0 ? -ENOMEM : 0;
 }
 
@@ -74,7 +67,7 @@ static int add_failed(sd_bus *bus, json_t *status) {
         json_t *failed;
         int r;
 
-        r = history_read_recent(history_has_failed, FAILED_MAX, &failed);
+        r = history_read_failed(FAILED_MAX, &failed);
         if (r < 0)
                 return r;
         return json_object_set_new(status, "Failed", failed) < 0 ? -ENOMEM : 0;
@@ -108,9 +101,10 @@ static void print_hint(bool wanted, const char *command, const char *what) {
 
 static void print_hints(const json_t *status) {
         puts("\nTo see more:");
-        print_hint(answer_number(status, "JobsWaiting") > 0, "selvolctl conflicts", "who waits for whom");
-        print_hint(answer_number(status, "JobsRunning") > 0, "selvolctl jobs", "what runs");
-        print_hint(answer_number(status, "LabelsPartial") > 0, "selvolctl list", "which volumes have partial labels");
+        print_hint(answer_number(status, "JobsWaiting") + answer_number(status, "JobsRunning") > 0, "selvolctl jobs",
+                   "what runs, and who waits for whom");
+        print_hint(answer_number(status, "LabelsPartial") > 0, "selvolctl list --all",
+                   "which volumes have partial labels");
         print_hint(json_array_size(json_object_get(status, "UnrecordedMounts")) > 0, "selvolctl list",
                    "which mounts are not recorded");
         print_hint(json_array_size(json_object_get(status, "Failed")) > 0, "selvolctl history",
@@ -155,5 +149,6 @@ int verb_status(sd_bus *bus, const Args *a) {
                 if (r != 0)
                         return r;
         }
-        return args_have(a, SWITCH_JSON) ? print_json(a, status) : print_status(a, status);
+        r = args_have(a, SWITCH_JSON) ? print_json(a, status) : print_status(a, status);
+        return r < 0 || running ? r : EXIT_NOT_RUNNING;
 }

@@ -15,7 +15,6 @@ int adopt_all(sd_bus *bus, const Args *a); /* called by verb_adopt() */
 int verb_unmount(sd_bus *bus, const Args *a);
 int verb_doctor(const Args *a);
 int verb_history(const Args *a);
-int verb_conflicts(sd_bus *bus, const Args *a);
 int verb_status(sd_bus *bus, const Args *a);
 int verb_config(const Args *a);
 int verb_monitor(sd_bus *bus, const Args *a);
@@ -23,14 +22,12 @@ int verb_verify(sd_bus *bus, const Args *a);
 int verb_relabel(sd_bus *bus, const Args *a);
 int verb_ownership(sd_bus *bus, const Args *a);
 int verb_jobs(sd_bus *bus, const Args *a);
-int watch_jobs(sd_bus *bus, const Args *a);   /* called by verb_jobs() */
-int monitor_jobs(sd_bus *bus, const Args *a); /* called by watch_jobs() */
 int verb_cancel(sd_bus *bus, const Args *a);
 int verb_forget(sd_bus *bus, const Args *a);
-int forget_check(const Args *a);
 int verb_metrics(sd_bus *bus, const Args *a);
 
 /* Return 0, or EXIT_USAGE after an error message about the operands. */
+int forget_check(const Args *a);
 int adopt_check(const Args *a);
 int adopt_all_check(const Args *a); /* called by adopt_check() */
 int unmount_check(const Args *a);

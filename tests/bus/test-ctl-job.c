@@ -12,17 +12,17 @@
 #define CANCEL \
         { JOB7, JOB, "Cancel", "()", "()" }
 
-#define JOBS                                                                                                     \
-        "({objectpath '/org/selvol1/job/10': {'org.selvol1.Job': {'Id': <uint64 10>, 'Operation': <'relabel'>, " \
-        "'Volume': <'pvc-1'>, 'Context': <'" CONTEXT "'>, 'State': <'acting'>, 'EntriesDone': <uint64 500>, "    \
-        "'EntriesTotal': <uint64 2000>, 'EntriesChanged': <uint64 5>, 'EntriesFailed': <uint64 0>, "             \
-        "'EntriesPerSecond': <uint64 100>, 'StartedUSec': <uint64 1767225600000000>, "                           \
-        "'ExpectedEndUSec': <uint64 1767225600000000>, 'Result': <''>, 'ErrorName': <''>, 'ErrorMessage': "      \
-        "<''>}}, '" JOB7 "': {'org.selvol1.Job': {'Id': <uint64 7>, 'Operation': <'verify'>, 'Volume': "         \
-        "<'/té\\u001b'>, 'State': <'ended'>, 'EntriesDone': <uint64 0>, 'EntriesTotal': <uint64 0>, 'Result': " \
-        "<'TimedOut'>, 'ErrorName': <'TimedOut'>, 'ErrorMessage': <'Slow.'>}}, "                                 \
-        "'/org/selvol1/job/11': {'org.selvol1.Job': {'Id': <uint64 11>, 'Operation': <'mount'>, 'Volume': "      \
-        "<'pvc-1'>, 'State': <'waiting'>, 'Result': <''>}}, '" PVC1                                              \
+#define JOBS                                                                                                                                                                                       \
+        "({objectpath '/org/selvol1/job/10': {'org.selvol1.Job': {'Id': <uint64 10>, 'Operation': <'relabel'>, "                                                                                   \
+        "'Volume': <'pvc-1'>, 'Context': <'" CONTEXT "'>, 'State': <'acting'>, 'EntriesDone': <uint64 500>, "                                                                                      \
+        "'EntriesTotal': <uint64 2000>, 'EntriesChanged': <uint64 5>, 'EntriesFailed': <uint64 0>, "                                                                                               \
+        "'EntriesPerSecond': <uint64 100>, 'StartedUSec': <uint64 32503680000000000>, "                                                                                                            \
+        "'ExpectedEndUSec': <uint64 1767225600000000>, 'Result': <''>, 'ErrorName': <''>, 'ErrorMessage': "                                                                                        \
+        "<''>}}, '" JOB7 "': {'org.selvol1.Job': {'Id': <uint64 7>, 'Operation': <'verify'>, 'Volume': "                                                                                           \
+        "<'/té\\u001b'>, 'State': <'ended'>, 'StartedUSec': <uint64 1767225600000000>, 'EndedUSec': <uint64 1767225601500000>, 'EntriesDone': <uint64 0>, 'EntriesTotal': <uint64 0>, 'Result': " \
+        "<'TimedOut'>, 'ErrorName': <'TimedOut'>, 'ErrorMessage': <'Slow.'>}}, "                                                                                                                   \
+        "'/org/selvol1/job/11': {'org.selvol1.Job': {'Id': <uint64 11>, 'Operation': <'mount'>, 'Volume': "                                                                                        \
+        "<'pvc-1'>, 'State': <'waiting'>, 'Result': <''>}}, '" PVC1                                                                                                                                \
         "': {'org.selvol1.Volume': {'Id': <'pvc-1'>}}},)"
 
 #define VERIFIED                                                                                                     \
@@ -136,7 +136,7 @@ static const Case cases[] = {
                      "2>, 'Mismatches': <[('a', 'group 5, mode 0600')]>, 'Text': <'2 have another group.'>})")),
           .code = 5,
           .out = "      Volume: pvc-1\n     Matches: yes\n      Actual: " CONTEXT
-                 "\n    FS group: 1000\n     Entries: 9\nWrong groups: 2\n  Mismatches: 1\n        Text: 2 have "
+                 "\n    FS group: 1000\n     Entries: 9\nWrong groups: 2\n  Mismatches: 1\n         Why: 2 have "
                  "another group.\n\nPATH MESSAGE\na    group 5, mode 0600\n" },
         { "verify/owned", "verify pvc-1 --depth=full",
           CALLS(CALL("VerifyLabel", "('pvc-1', '', {'Depth': <'full'>})",
@@ -151,7 +151,7 @@ static const Case cases[] = {
           .code = 5,
           .out = "        Volume: pvc-1\n       Matches: no\n        Actual: " CONTEXT "\n      Expected: " CONTEXT
                  "\n         Depth: full\n       Entries: 31250\n"
-                 "  Wrong labels: 2\nEntries failed: 1\n    Mismatches: 2\n          Text: 2 of 31250 differ.\n"
+                 "  Wrong labels: 2\nEntries failed: 1\n    Mismatches: 2\n           Why: 2 of 31250 differ.\n"
                  "           Job: 7\n\nPATH   MESSAGE\ndata/a u:r:tmp_t:s0\nb      -\n" },
         { "verify/mismatches-json", "verify pvc-1 --json --depth full",
           CALLS(CALL("VerifyLabel", "('pvc-1', '', {'Depth': <'full'>})", VERIFIED)), .code = 5,
@@ -161,22 +161,38 @@ static const Case cases[] = {
                   "\"b\"}],\"Text\":\"2 of 31250 differ.\",\"Volume\":\"pvc-1\"}" },
 
         { "jobs/table", "jobs", CALLS(GET_OBJECTS(JOBS)),
-          .out = "ID OPERATION VOLUME  STATE   STARTED                 ENTRIES TOTAL PERCENT RATE TIME-LEFT RESULT   CONTEXT\n"
-                 "7  verify    /té\\x1b ended   -                       0       -     -       -    -         TimedOut -\n"
-                 "10 relabel   pvc-1   acting  2026-01-01 00:00:00 UTC 500     2000  25      100  -         -        " CONTEXT
-                 "\n"
-                 "11 mount     pvc-1   waiting -                       -       -     -       -    -         -        -\n"
+          .out = "ID OPERATION VOLUME  STATE   DURATION PERCENT RATE WAITS-FOR         RESULT\n"
+                 "7  verify    /té\\x1b ended   1.5s     -       -    -                 TimedOut\n"
+                 "10 relabel   pvc-1   acting  -        25      100  -                 -\n"
+                 "11 mount     pvc-1   waiting -        -       -    other jobs to end -\n"
                  "\n3 jobs listed.\n" },
+        { "jobs/waiting", "jobs --no-legend",
+          CALLS(GET_OBJECTS(
+                  "({objectpath '/org/selvol1/job/3': {'org.selvol1.Job': {'Id': <uint64 3>, 'Operation': <'mount'>, 'Volume': "
+                  "<'pvc-1'>, 'State': <'waiting'>, 'WaitsFor': <[{'Volume': <'pvc-1'>, 'Holder': <'pod-A'>, 'Target': "
+                  "<'/a\\u001b'>}, {'Target': <'/mnt'>}]>}}, '/org/selvol1/job/4': {'org.selvol1.Job': {'Id': <uint64 4>, "
+                  "'Operation': <'mount'>, 'Volume': <'pvc-1'>, 'State': <'waiting'>, 'WaitsFor': <[{'Target': <'/mnt'>}]>}}, "
+                  "'/org/selvol1/job/5': {'org.selvol1.Job': {'Id': <uint64 5>, 'Operation': <'unmount'>, 'Volume': <'pvc-1'>, "
+                  "'State': <'waiting'>, 'WaitsFor': <[{'Job': <uint64 3>, 'Operation': <'mount'>, 'Volume': <'pvc-1'>}]>}}, "
+                  "'/org/selvol1/job/6': {'org.selvol1.Job': {'Id': <uint64 6>, 'Operation': <'mount'>, 'Volume': <'pvc-1'>, "
+                  "'State': <'waiting'>, 'WaitsFor': <[{'Holder': <'/t'>, 'Target': <'/t'>}]>}}, '/org/selvol1/job/7': "
+                  "{'org.selvol1.Job': {'Id': <uint64 7>, 'Operation': <'mount'>, 'Volume': <'v'>, 'State': <'waiting'>, "
+                  "'Callers': <uint32 0>, 'WaitsFor': <@aa{sv} []>}}},)")),
+          .out = "3 mount   pvc-1 waiting - pod-A at /a\\x1b, and 1 more\n"
+                 "4 mount   pvc-1 waiting - a mount by others at /mnt\n"
+                 "5 unmount pvc-1 waiting - job 3 (mount of pvc-1)\n"
+                 "6 mount   pvc-1 waiting - /t\n"
+                 "7 mount   v     waiting - its caller, who has gone\n" },
         { "jobs/none", "jobs --no-legend", CALLS(NO_OBJECTS) },
         { "jobs/json", "jobs --json", CALLS(GET_OBJECTS(JOBS)),
-          .json = "[{\"EntriesDone\":0,\"EntriesTotal\":null,\"ErrorMessage\":\"Slow.\",\"ErrorName\":\"TimedOut\","
+          .json = "[{\"DurationUSec\":1500000,\"EndedUSec\":1767225601500000,\"EntriesDone\":0,\"EntriesTotal\":null,\"ErrorMessage\":\"Slow.\",\"ErrorName\":\"TimedOut\","
                   "\"Id\":7,\"Operation\":\"verify\",\"Percent\":null,\"RemainingUSec\":null,"
-                  "\"Result\":\"TimedOut\",\"State\":\"ended\",\"Volume\":\"/t\\u00e9\\u001b\"},{\"Context\":\"" CONTEXT
-                  "\",\"EntriesChanged\":5,\"EntriesDone\":500,\"EntriesFailed\":0,\"EntriesPerSecond\":100,"
+                  "\"Result\":\"TimedOut\",\"StartedUSec\":1767225600000000,\"State\":\"ended\",\"Volume\":\"/t\\u00e9\\u001b\"},{\"Context\":\"" CONTEXT
+                  "\",\"DurationUSec\":null,\"EntriesChanged\":5,\"EntriesDone\":500,\"EntriesFailed\":0,\"EntriesPerSecond\":100,"
                   "\"EntriesTotal\":2000,\"ErrorMessage\":null,\"ErrorName\":null,"
                   "\"ExpectedEndUSec\":1767225600000000,\"Id\":10,\"Operation\":\"relabel\",\"Percent\":25,"
-                  "\"RemainingUSec\":null,\"Result\":null,\"StartedUSec\":1767225600000000,\"State\":\"acting\","
-                  "\"Volume\":\"pvc-1\"},{\"Id\":11,\"Operation\":\"mount\",\"Percent\":null,"
+                  "\"RemainingUSec\":null,\"Result\":null,\"StartedUSec\":32503680000000000,\"State\":\"acting\","
+                  "\"Volume\":\"pvc-1\"},{\"DurationUSec\":null,\"Id\":11,\"Operation\":\"mount\",\"Percent\":null,"
                   "\"RemainingUSec\":null,\"Result\":null,\"State\":\"waiting\",\"Volume\":\"pvc-1\"}]" },
 
         { "cancel/canceled", "cancel 7",

@@ -74,80 +74,24 @@
                       "({'Version': <'1.2'>, 'SELinuxMode': <'enforcing'>, 'UnrecordedMounts': <[('v', '/t')]>},)"), \
               GET_OBJECTS(VOLUMES), GET_OBJECTS(WAITING_JOBS))
 
-/* A mount that waits for one holder. */
-#define WAITS_FOR(holder, volume)                                                                                      \
-        "({objectpath '/org/selvol1/job/3': {'org.selvol1.Job': {'Id': <uint64 3>, 'Operation': <'mount'>, 'Volume': " \
-        "<'pvc-1'>, 'State': <'waiting'>, 'WaitsFor': <[{'Volume': <'" volume "'>, 'Holder': <'" holder                \
-        "'>, 'Target': <'/a'>}]>}}},)"
-#define WAITS_FOR_LINES(whom, remedy) "Job 3: mount of pvc-1\n    for " whom " at /a\n        To end it: " remedy "\n"
-
 static const Case cases[] = {
-        { "conflicts/none", "conflicts", CALLS(NO_OBJECTS), .journal = NO_RECORDS,
-          .out = "Nobody waits, and nobody was refused in the last hour.\n" },
-        { "conflicts/none-quiet", "conflicts -q", CALLS(NO_OBJECTS), .journal = NO_RECORDS },
-        { "conflicts/none-json", "conflicts --json", CALLS(NO_OBJECTS), .journal = NO_RECORDS,
-          .json = "{\"Refused\":[],\"Waiting\":[]}" },
-        { "conflicts/no-journal", "conflicts", CALLS(NO_OBJECTS),
-          .out = "Nobody waits.\n\nWho was refused in the last hour is not known: 'selvolctl history' says why.\n" },
-        { "conflicts/no-journal-json", "conflicts --json", CALLS(NO_OBJECTS),
-          .json = "{\"Refused\":null,\"Waiting\":[]}" },
-        { "conflicts/refused-only", "conflicts", CALLS(NO_OBJECTS), .journal = REFUSED,
-          .out = "Nobody waits.\n\nRefused in the last hour:\n" REFUSED_LATE_LINE },
-        { "conflicts/text", "conflicts", CALLS(GET_OBJECTS(WAITING_JOBS)), .journal = REFUSED,
-          .out = "Job 3: mount of pvc-1 at /t for pod-B with u:r:t:s0 waits since 2026-01-01 00:00:00 UTC\n"
-                 "    for holder pod-A of pvc-1 at /a\\x1b with u:r:t:s0:c7 since 2026-01-01 00:00:00 UTC\n"
-                 "        To end it: stop pod-A (if its mount stays then: selvolctl unmount $'/a\\x1b')\n"
-                 "    for a mount by others at /mnt\n"
-                 "        To end it: stop what uses it there, then: umount /mnt\n"
-                 "Job 4: unmount of pvc-1\n"
-                 "    for job 3: mount of pvc-1 at /t\n"
-                 "        To end it: selvolctl cancel 3\n"
-                 "Job 5: verify of /x\n"
-                 "    for other jobs to end: too many run, or one has left a process that can't be ended\n"
-                 "\nRefused in the last hour:\n" REFUSED_LATE_LINE },
-        { "conflicts/podman", "conflicts", CALLS(GET_OBJECTS(WAITS_FOR("podman:db x", "selvol-volume-plugin/db x"))),
-          .journal = NO_RECORDS,
-          .out = WAITS_FOR_LINES("holder podman:db x of selvol-volume-plugin/db x",
-                                 "podman stop $(podman ps -q --filter volume='db x')") },
-        { "conflicts/no-name", "conflicts", CALLS(GET_OBJECTS(WAITS_FOR("/a", "pvc-1"))), .journal = NO_RECORDS,
-          .out = WAITS_FOR_LINES("holder /a of pvc-1", "stop what uses it there, then: selvolctl unmount /a") },
-        { "conflicts/abandoned", "conflicts",
-          CALLS(GET_OBJECTS(
-                  "({objectpath '/org/selvol1/job/7': {'org.selvol1.Job': {'Id': <uint64 7>, 'Operation': <'mount'>, "
-                  "'Volume': <'pvc-2'>, 'State': <'waiting'>, 'Callers': <uint32 0>, 'WaitsFor': <@aa{sv} []>}}},)")),
-          .journal = NO_RECORDS,
-          .out = "Job 7: mount of pvc-2\n"
-                 "    for its caller, who has gone: nothing is done unless the same call is made again\n" },
-        { "conflicts/json", "conflicts --json", CALLS(GET_OBJECTS(WAITING_JOBS)), .journal = REFUSED,
-          .json = "{\"Refused\":" REFUSED_JSON
-                  ",\"Waiting\":[{\"Context\":\"u:r:t:s0\",\"Holder\":\"pod-B\",\"Id\":3,"
-                  "\"Operation\":\"mount\",\"StartedUSec\":1767225600000000,\"State\":\"waiting\",\"Target\":\"/t\","
-                  "\"Volume\":\"pvc-1\",\"WaitsFor\":[{\"Context\":\"u:r:t:s0:c7\",\"Holder\":\"pod-A\","
-                  "\"SinceUSec\":1767225600000000,\"Target\":\"/a\\u001b\",\"Volume\":\"pvc-1\"},{\"Target\":\"/mnt\"}]},"
-                  "{\"Holder\":null,\"Id\":4,\"Operation\":\"unmount\",\"State\":\"waiting\",\"Volume\":\"pvc-1\",\"WaitsFor\":[{\"Job\":3,"
-                  "\"Operation\":\"mount\",\"Target\":\"/t\",\"Volume\":\"pvc-1\"}]},{\"Id\":5,\"Operation\":\"verify\","
-                  "\"State\":\"waiting\",\"Volume\":\"/x\",\"WaitsFor\":[]}]}" },
-
         { "status/text", "status", STATUS, .journal = REFUSED,
-          .out = "             Running: yes\n             Version: 1.2\n        SELinux mode: enforcing\n"
-                 "   Unrecorded mounts: 1\n             Volumes: 3\n             Holders: 2\n     Labels complete: 1\n"
-                 "      Labels partial: 1\n      Labels unknown: 1\nWith unlabeled files: 1\n        Jobs running: 1\n"
-                 "        Jobs waiting: 3\n              Failed: 1\n"
+          .out = "          Running: yes\n          Version: 1.2\n     SELinux mode: enforcing\n"
+                 "Unrecorded mounts: 1\n          Volumes: 3\n          Holders: 2\n   Labels partial: 1\n"
+                 "     Jobs running: 1\n     Jobs waiting: 3\n           Failed: 1\n"
                  "\nFailed in the last hour:\n  " REFUSED_LATE_LINE
-                 "\nTo see more:\n  selvolctl conflicts  who waits for whom\n  selvolctl jobs       what runs\n"
-                 "  selvolctl list       which volumes have partial labels\n"
+                 "\nTo see more:\n  selvolctl jobs       what runs, and who waits for whom\n"
+                 "  selvolctl list --all which volumes have partial labels\n"
                  "  selvolctl list       which mounts are not recorded\n"
                  "  selvolctl history    what was done before\n"
                  "  selvolctl doctor     whether this node is fit for selvol\n" },
         { "status/json", "status --json", STATUS, .journal = REFUSED,
-          .json = "{\"Failed\":" REFUSED_JSON
-                  ",\"Holders\":2,\"JobsRunning\":1,\"JobsWaiting\":3,\"LabelsComplete\":1,"
-                  "\"LabelsPartial\":1,\"LabelsUnknown\":1,\"Running\":true,\"SELinuxMode\":\"enforcing\","
-                  "\"UnrecordedMounts\":[[\"v\",\"/t\"]],\"Version\":\"1.2\",\"Volumes\":3,\"VolumesTainted\":1}" },
+          .json = "{\"Failed\":" REFUSED_JSON ",\"Holders\":2,\"JobsRunning\":1,\"JobsWaiting\":3,"
+                  "\"LabelsPartial\":1,\"Running\":true,\"SELinuxMode\":\"enforcing\","
+                  "\"UnrecordedMounts\":[[\"v\",\"/t\"]],\"Version\":\"1.2\",\"Volumes\":3}" },
         { "status/no-journal", "status --no-legend", CALLS(GET_MANAGER("(@a{sv} {},)"), NO_OBJECTS, NO_OBJECTS),
-          .out = "             Running: yes\n             Volumes: 0\n             Holders: 0\n     Labels complete: 0\n"
-                 "      Labels partial: 0\n      Labels unknown: 0\nWith unlabeled files: 0\n        Jobs running: 0\n"
-                 "        Jobs waiting: 0\n\nWhat failed in the last hour is not known: 'selvolctl history' says why.\n" },
+          .out = "       Running: yes\n       Volumes: 0\n       Holders: 0\nLabels partial: 0\n  Jobs running: 0\n"
+                 "  Jobs waiting: 0\n\nWhat failed in the last hour is not known: 'selvolctl history' says why.\n" },
         { "status/denied", "status", CALLS(GET_MANAGER(NULL, "org.freedesktop.DBus.Error.AccessDenied", "No.")),
           .code = 4,
           .err = "selvolctl: Access denied: only root and members of the group selvol can call selvold. 'usermod -aG selvol USER' adds one, from the next login on.\n" },
@@ -157,6 +101,13 @@ static const Case cases[] = {
         { "history/target", "history /t", .journal = HISTORY, .out = MOUNTED_LINE RELEASED_LINE },
         { "history/lines", "history --lines=2", .journal = HISTORY, .out = REFUSED_LINE RELEASED_LINE },
         { "history/lines-volume", "history pvc-1 -n 1", .journal = HISTORY, .out = REFUSED_LINE },
+        { "history/since", "history --since='2026-01-01 00:00:03'", .journal = HISTORY,
+          .out = REFUSED_LINE RELEASED_LINE },
+        { "history/until", "history --until='2026-01-01 00:00:03'", .journal = HISTORY,
+          .out = MOUNTED_LINE REFUSED_LINE },
+        { "history/since-day", "history -S 2026-01-02 --json", .journal = HISTORY, .json = "[]" },
+        { "history/since-ago", "history --since=1h --json", .journal = HISTORY, .json = "[]" },
+        { "history/failed", "history --failed", .journal = HISTORY, .out = REFUSED_LINE },
         /* Where there is no terminal. */
         { "history/empty", "history pvc-9", .journal = HISTORY },
         { "history/empty-json", "history pvc-9 --json", .journal = HISTORY, .json = "[]" },
@@ -216,6 +167,7 @@ TEST_FIXTURE(test_doctor, "/ctl/doctor") {
 TEST_FIXTURE(test_status_stopped, "/ctl/status/stopped") {
         static const Case stopped = {
                 .command = "status",
+                .code = 3, /* as of systemctl */
                 .out = "Running: no\n\nTo see more:\n  selvolctl doctor     whether this node is fit for selvol\n",
         };
 

@@ -5,16 +5,24 @@
 
 #include "ctl-support.h"
 
-#define VOLUMES                                                                                             \
-        "({objectpath '" PVC1 "': {'org.selvol1.Volume': {'Id': <'pvc-1'>, 'Strategy': <'context-mount'>, " \
-        "'Context': <'" CONTEXT                                                                             \
-        "'>, 'LabelState': <'unknown'>, 'FSType': <'ext4'>, 'Source': <'/srv/images/année.img'>, 'Holders': <[@a{sv} {}]>}}},)"
+/* The names that kubelet chooses. */
+#define PV     "pvc-0d9c0f1e-6b1c-4a5e-9a39-0c9a5f1d2b3c"
+#define POD    "1f0e9c5a-7d1a-4a0e-8b1f-3f6f1a2b4c5d"
+#define TARGET "/var/lib/kubelet/pods/" POD "/volumes/kubernetes.io~csi/" PV "/mount"
+
+#define VOLUMES                                                                                              \
+        "({objectpath '" PVC1 "': {'org.selvol1.Volume': {'Id': <'" PV "'>, 'Strategy': <'context-mount'>, " \
+        "'Context': <'" CONTEXT "'>, 'LabelState': <'unknown'>, 'FSType': <'ext4'>, 'Source': "              \
+        "<'/srv/images/année.img'>, 'Holders': <[{'Holder': <'" POD "'>, 'Target': <'" TARGET                \
+        "'>, 'State': <'mounted'>, 'SinceUSec': <uint64 32503680000000000>}]>}}},)"
+
+#define COUNTED "1 of 1 volumes listed.\n"
 
 /* With what a pager puts before each line. */
-#define LISTED(prefix)                                                                                   \
-        prefix "ID    STRATEGY      IN-USE        ON-DISK FS-TYPE SOURCE         HOLDERS\n" prefix       \
-               "pvc-1 context-mount …_t:s0:c0,c10 unknown ext4    …ges/année.img 1\n" prefix "\n" prefix \
-               "1 volume listed.\n"
+#define LISTED(prefix)                                                                             \
+        prefix "ID               TARGET           HOLDER           LEVEL     STATE   AGE\n" prefix \
+               "pvc-0d9…5f1d2b3c /var/li…3c/mount 1f0e9c5…1a2b4c5d s0:c0,c10 mounted 0s\n" prefix  \
+               "\n" prefix COUNTED
 
 typedef struct ListCase {
         const char *name, *command;
@@ -24,21 +32,21 @@ typedef struct ListCase {
 } ListCase;
 
 static const ListCase cases[] = {
-        { "wide", "list", 120, "",
-          "ID    STRATEGY      IN-USE                                       ON-DISK FS-TYPE SOURCE                HOLDERS\n"
-          "pvc-1 context-mount " CONTEXT " unknown ext4    /srv/images/année.img 1\n\n1 volume listed.\n" },
+        { "80", "list", 80, "",
+          "ID                 TARGET              HOLDER              LEVEL     STATE   AGE\n"
+          "pvc-0d9c…a5f1d2b3c /var/lib/…b3c/mount 1f0e9c5a-…f1a2b4c5d s0:c0,c10 mounted 0s\n\n" COUNTED },
+        { "100", "list", 100, "",
+          "ID                        TARGET                    HOLDER                     LEVEL     STATE   AGE\n"
+          "pvc-0d9c0f1e…0c9a5f1d2b3c /var/lib/kub…1d2b3c/mount 1f0e9c5a-7d1…-3f6f1a2b4c5d s0:c0,c10 mounted 0s\n\n" COUNTED },
         { "narrow", "list", 72, "", LISTED("") },
-        { "full", "list --full", 72, "",
-          "ID    STRATEGY      IN-USE                                       ON-DISK FS-TYPE SOURCE                HOLDERS\n"
-          "pvc-1 context-mount " CONTEXT " unknown ext4    /srv/images/année.img 1\n\n1 volume listed.\n" },
+        { "wide", "list -o wide --no-legend", 72, "",
+          PV " " TARGET " " POD " mounted 0s " CONTEXT " - - ext4 /srv/images/année.img\n" },
         { "tiny", "list", 10, "",
-          "ID    STRATEGY      IN-USE   ON-DISK FS-TYPE SOURCE   HOLDERS\n"
-          "pvc-1 context-mount …:c0,c10 unknown ext4    …née.img 1\n\n"
-          "1 volume listed.\n" },
+          "ID       TARGET   HOLDER   LEVEL     STATE   AGE\n"
+          "pvc…2b3c /va…ount 1f0…4c5d s0:c0,c10 mounted 0s\n\n" COUNTED },
         { "pager", "list", 72, "sed s/^/:/", LISTED(":") },
         { "no-such-pager", "list", 72, "/nowhere/pager -x", LISTED("pager:") },
-        { "no-pager", "list --no-pager -l --no-legend", 72, "sed s/^/:/",
-          "pvc-1 context-mount " CONTEXT " unknown ext4 /srv/images/année.img 1\n" },
+        { "no-pager", "list --no-pager --no-legend -o name", 72, "sed s/^/:/", PV "\n" },
         { "pager-that-ends", "list", 72, "true", "" },
 };
 
@@ -98,11 +106,11 @@ static void test_list(Fixture *f, gconstpointer data) {
 }
 
 static const Case pager_cases[] = {
-        { "conflicts", "conflicts", CALLS(NO_OBJECTS), .journal = NO_RECORDS,
-          .out = ":Nobody waits, and nobody was refused in the last hour.\r\n" },
+        { "jobs", "jobs", CALLS(NO_OBJECTS), .out = ":0 jobs listed.\r\n" },
         { "history", "history",
-          .journal = RECORD("1", "selvold.service", "SELVOL_OPERATION=mount\nSELVOL_RESULT=done\nMESSAGE=Mounted.\n"),
-          .out = ":1970-01-01 00:00:00 UTC Mounted.\r\n" },
+          .journal = RECORD("32503680000000000", "selvold.service",
+                            "SELVOL_OPERATION=mount\nSELVOL_RESULT=done\nMESSAGE=Mounted.\n"),
+          .out = ":3000-01-01 00:00:00 (0s ago) Mounted.\r\n" },
         { "history/empty", "history", .journal = NO_RECORDS, .out = "The history is empty.\r\n" },
         { "history/empty-volume", "history pvc-1", .journal = NO_RECORDS,
           .out = "The history of pvc-1 is empty.\r\n" },

@@ -30,6 +30,12 @@
         "'OwnershipState': <'partial'>, 'DiskGroup': <uint32 0>, "                                      \
         "'LastVerifiedUSec': <uint64 1767225600000000>, 'Job': <objectpath '" JOB7 "'>}"
 
+#define VOLUME_OF_LATER                                                                                                      \
+        "{'Id': <'pvc-1'>, 'Source': <'/dev/vdb'>, 'FSType': <'ext4'>, 'Strategy': <'context-mount'>, 'Context': <'" CONTEXT \
+        "'>, 'LabelState': <'partial'>, 'LabelContext': <'u:r:t:s0:c7'>, 'DiskGroup': <uint32 0>, 'Holders': <[{'Holder': "  \
+        "<'pod-A'>, 'Target': <'/var/lib/kubelet/a'>, 'SinceUSec': <uint64 32503680000000000>, 'State': <'mounted'>, "       \
+        "'ReadOnly': <false>}]>}"
+
 #define FREE_VOLUME                                                                                                                                     \
         "{'Id': <'pvc-0'>, 'Source': <'/dev/vdc'>, 'FSType': <'xfs'>, 'Driver': <''>, 'VolumeType': <'csi'>, "                                          \
         "'AccessMode': <''>, 'Strategy': <'relabel'>, 'Context': <''>, 'LabelState': <'complete'>, "                                                    \
@@ -52,21 +58,53 @@
 
 #define GET_UNRECORDED(list) GET_OF_MANAGER("UnrecordedMounts", "(<@a(ss) " list ">,)")
 
+#define TWO_HOLDERS                                                                                     \
+        GET_OBJECTS("({objectpath '" PVC1                                                               \
+                    "': {'org.selvol1.Volume': {'Id': <'a'>, 'Holders': <[{'Holder': <'x'>, 'Target': " \
+                    "<'/1'>}, {'Holder': <'y'>, 'Target': <'/2'>}]>}}},)")
+
+/* pod-A's holder is of the year 3000, so that its age is 0. */
+#define TWO_VOLUMES                                                                                               \
+        CALLS(GET_OBJECTS("({objectpath '" PVC1 "': {'org.selvol1.Volume': " VOLUME_OF_LATER                      \
+                          ", 'org.freedesktop.Peer': {}}, '/org/selvol1/volume/pvc_2d0': {'org.selvol1.Volume': " \
+                          "{'Id': <'pvc-0'>, 'Holders': <@aa{sv} []>, 'LastUsedUSec': <uint64 0>}}},)"),          \
+              GET_UNRECORDED("[]"))
+
 static const Case cases[] = {
-        { "list/empty", "list", CALLS(NO_OBJECTS, GET_UNRECORDED("[]")), .out = "0 volumes listed.\n" },
-        { "list/table", "",
-          CALLS(GET_OBJECTS("({objectpath '" PVC1 "': {'org.selvol1.Volume': " VOLUME_PROPERTIES
-                            ", 'org.freedesktop.Peer': {}}, "
-                            "'/org/selvol1/volume/pvc_2d0': {'org.selvol1.Volume': " FREE_VOLUME "}},)"),
+        { "list/empty", "list", CALLS(NO_OBJECTS, GET_UNRECORDED("[]")), .out = "0 of 0 volumes listed.\n" },
+        { "list/table", "", TWO_VOLUMES,
+          .out = "ID    TARGET             HOLDER LEVEL     STATE   AGE\n"
+                 "pvc-1 /var/lib/kubelet/a pod-A  s0:c0,c10 mounted 0s\n\n"
+                 "1 of 2 volumes listed; --all lists those that nobody holds, too.\n" },
+        { "list/all", "list -a --no-legend", TWO_VOLUMES,
+          .out = "pvc-0 -                  -     -         free    -\n"
+                 "pvc-1 /var/lib/kubelet/a pod-A s0:c0,c10 mounted 0s\n" },
+        { "list/sorted", "list -a --no-legend --sort=state", TWO_VOLUMES,
+          .out = "pvc-0 -                  -     -         free    -\n"
+                 "pvc-1 /var/lib/kubelet/a pod-A s0:c0,c10 mounted 0s\n" },
+        { "list/wide", "list -o wide", TWO_VOLUMES,
+          .out = "ID    TARGET             HOLDER STATE   AGE CONTEXT                                      LABEL-CONTEXT "
+                 "DISK-GROUP FS-TYPE SOURCE\n"
+                 "pvc-1 /var/lib/kubelet/a pod-A  mounted 0s  " CONTEXT
+                 " u:r:t:s0:c7   0          ext4    /dev/vdb\n\n"
+                 "1 of 2 volumes listed; --all lists those that nobody holds, too.\n" },
+        { "list/name", "list -o name --all", TWO_VOLUMES, .out = "pvc-0\npvc-1\n" },
+        { "list/pattern", "list 'pvc-?' --all -o name", TWO_VOLUMES, .out = "pvc-0\npvc-1\n" },
+        { "list/pattern-of-holder", "list 'pod-*' --all -o name", TWO_VOLUMES, .out = "pvc-1\n" },
+        { "list/pattern-of-target", "list /var/lib/kubelet/a -o name", TWO_VOLUMES, .out = "pvc-1\n" },
+        { "list/pattern-of-none", "list pvc -o json", TWO_VOLUMES, .json = "[]" },
+        { "list/state", "list --no-legend",
+          CALLS(GET_OBJECTS(
+                        "({objectpath '" PVC1 "': {'org.selvol1.Volume': {'Id': <'a'>, 'Strategy': <'relabel'>, "
+                        "'LabelState': <'partial'>, 'Holders': <[{'Target': <'/1'>, 'State': <'mounted'>, 'CoveredBy': "
+                        "<'x'>}, {'Target': <'/2'>, 'State': <'mounting'>, 'CoveredBy': <'x'>}, {'Target': <'/3'>, "
+                        "'State': <'mounted'>, 'ReadOnly': <true>}]>}}, '/b': {'org.selvol1.Volume': {'Id': <'b'>, "
+                        "'Strategy': <'context-mount'>, 'LabelState': <'partial'>, 'Holders': <[{'Target': <'/4'>, "
+                        "'State': <'mounted'>, 'ReadOnly': <true>}, {'Target': <'/5'>, 'State': <'mounted'>}]>}}},)"),
                 GET_UNRECORDED("[]")),
-          .out = "ID    STRATEGY      IN-USE                                       ON-DISK              FS-TYPE SOURCE   HOLDERS\n"
-                 "pvc-0 relabel       -                                            complete             xfs     /dev/vdc 0\n"
-                 "pvc-1 context-mount " CONTEXT " partial: u:r:t:s0:c7 ext4    /dev/vdb 1\n\n2 volumes listed.\n" },
-        { "list/no-legend", "list --no-legend",
-          CALLS(GET_OBJECTS("({objectpath '/org/selvol1/volume/pvc_2d0': {'org.selvol1.Volume': " FREE_VOLUME "}},)"),
-                GET_UNRECORDED("[]")),
-          .out = "pvc-0 relabel - complete xfs /dev/vdc 0\n" },
-        { "list/json", "list --json",
+          .out = "a /1 - - hidden    -\na /2 - - mounting  -\na /3 - - partial   -\nb /4 - - read-only -\n"
+                 "b /5 - - mounted   -\n" },
+        { "list/json", "list --all --json",
           CALLS(GET_OBJECTS("({objectpath '" PVC1 "': {'org.selvol1.Volume': " VOLUME_PROPERTIES "}, "
                             "'/org/selvol1/volume/pvc_2d0': {'org.selvol1.Volume': " FREE_VOLUME "}},)"),
                 GET_UNRECORDED("[]")),
@@ -88,9 +126,9 @@ static const Case cases[] = {
                             "': {'org.selvol1.Volume': {'Id': <uint32 7>, 'Strategy': <[1, 2]>, 'Context': "
                             "<{'a': <1>}>, 'FSType': <(1, 'a')>, 'Holders': <''>}}},)"),
                 GET_UNRECORDED("[]")),
-          .out = "7 1,2 - - 1,a - -\n" },
+          .out = "" },
         { "list/unrecorded", "list", CALLS(NO_OBJECTS, GET_UNRECORDED("[('pvc-1', '/var/lib/kubelet/a')]")),
-          .out = "0 volumes listed.\n",
+          .out = "0 of 0 volumes listed.\n",
           .err = "selvolctl: Volume pvc-1 is mounted at /var/lib/kubelet/a, but not recorded, as the record was lost: unmount it with "
                  "\"selvolctl unmount /var/lib/kubelet/a\", or record it with \"selvolctl adopt pvc-1 "
                  "/var/lib/kubelet/a\"\n" },
@@ -99,7 +137,7 @@ static const Case cases[] = {
           .out = "             ID: pvc-1\n         Source: /dev/vdb\n        FS type: ext4\n"
                  "         Driver: ebs.csi.aws.com\n    Volume type: csi\n    Access mode: ReadWriteOncePod\n"
                  "       Strategy: context-mount\n        Context: " CONTEXT "\n"
-                 "    Label state: partial\n  Label context: u:r:t:s0:c7\nUnlabeled files: yes\n"
+                 "    Label state: partial\n  Label context: u:r:t:s0:c7\n"
                  "  Mount options: noatime\n        Holders: 1\nOwnership state: partial\n     Disk group: 0\n"
                  "  Last verified: 2026-01-01 00:00:00 UTC\n            Job: 7\n\n"
                  "HOLDER TARGET             STATE   READ-ONLY ADOPTED FS-GROUP DISK-GROUP SINCE\n"
@@ -107,7 +145,7 @@ static const Case cases[] = {
                  "2026-01-01 00:00:00 UTC\n" },
         { "show/free", "show pvc-1", CALLS(GET_PVC1, GET_PROPERTIES(FREE_VOLUME)),
           .out = "             ID: pvc-0\n         Source: /dev/vdc\n        FS type: xfs\n    Volume type: csi\n"
-                 "       Strategy: relabel\n    Label state: complete\nUnlabeled files: no\n        Holders: 0\n"
+                 "       Strategy: relabel\n    Label state: complete\n        Holders: 0\n"
                  "Ownership state: unknown\n      Last used: 2026-01-01 00:00:00 UTC\n" },
         { "show/target", "show /var/lib/kubelet/a --no-legend",
           CALLS(CALL("GetVolumeByTarget", "('/var/lib/kubelet/a',)", "(objectpath '" PVC1 "',)"),
@@ -145,8 +183,7 @@ static const Case cases[] = {
           CALLS(FAIL("GetVolume", "('pvc-9',)", "org.selvol1.Error.NoSuchVolume", "No \033."), GET_PVC1,
                 GET_PROPERTIES("{'Id': <'pvc-1'>}")),
           .code = 1,
-          .out = "{\"Subject\":\"pvc-9\",\"ErrorName\":\"NoSuchVolume\",\"ErrorMessage\":\"No \\u001B.\"}\n"
-                 "[{\"Id\":\"pvc-1\"}]\n" },
+          .out = "[{\"Subject\":\"pvc-9\",\"ErrorName\":\"NoSuchVolume\",\"ErrorMessage\":\"No \\u001B.\"},{\"Id\":\"pvc-1\"}]\n" },
         { "list/error-json", "list --json",
           CALLS(GET_OBJECTS(NULL, "org.freedesktop.DBus.Error.AccessDenied", "No.")), .code = 4,
           .out = "{\"ErrorName\":\"org.freedesktop.DBus.Error.AccessDenied\",\"ErrorMessage\":\"No.\"}\n" },
@@ -173,11 +210,9 @@ static const Case cases[] = {
                   "<true>, 'Holder': <'pod-A'>, 'Driver': <'d'>, 'VolumeType': <'csi'>, 'AccessMode': "
                   "<'ReadWriteOnce'>, 'WaitUSec': <uint64 3600000000>, 'TimeoutUSec': <uint64 90000000>})",
                   MOUNTED)),
-          .out = "         Volume: pvc-1\n         Target: /t\n        Context: " CONTEXT
-                 "\n   Runtime flag: none\n       Strategy: context-mount\n         Reason: context-mount\n"
-                 "           Text: No file \\x1bis\n        FS type: ext4\n         Device: 254:16\n"
-                 "       Mount ID: 84\n  Mount options: noatime,discard\n    Label state: unknown\n"
-                 "Unlabeled files: yes\n" },
+          .out = "       Volume: pvc-1\n       Target: /t\n      Context: " CONTEXT "\n Runtime flag: none\n"
+                 "     Strategy: context-mount\n          Why: No file \\x1bis\n      FS type: ext4\n"
+                 "       Device: 254:16\nMount options: noatime,discard\n" },
         { "mount/level", "mount pvc-1 /dev/vdb /t -q --level=s0:c1",
           CALLS(CALL("MountVolume", "('pvc-1', '/dev/vdb', '/t', {'SELinuxLevel': <'s0:c1'>, " CONTEXT_MOUNT "})",
                      MOUNTED)) },
@@ -266,12 +301,35 @@ static const Case cases[] = {
           CALLS(FAIL("MountVolume", AT_T, "org.selvol1.Error.MountFailed", "wrong \033[31mfs\ntype")), .code = 1,
           .err = "selvolctl: pvc-1: wrong \\x1b[31mfs\\x0atype\n" },
 
+        { "unmount/volume", "unmount pvc-1 -q",
+          CALLS(GET_OBJECTS("({objectpath '" PVC1 "': {'org.selvol1.Volume': " VOLUME_OF_LATER "}},)"),
+                CALL("UnmountVolume", "('pvc-1', '/var/lib/kubelet/a', " NO_OPTIONS ")",
+                     "({'Unmounted': <true>},)")) },
+        { "unmount/volume-of-two", "unmount a", CALLS(TWO_HOLDERS), .code = 2,
+          .err = "selvolctl: Volume a has 2 holders. Name a target ('selvolctl list a' shows them), or pass --all.\n" },
+        { "unmount/volume-all", "unmount a --all -q",
+          CALLS(TWO_HOLDERS, CALL("UnmountVolume", "('a', '/1', " NO_OPTIONS ")", "({'Unmounted': <true>},)"),
+                FAIL("UnmountVolume", "('a', '/2', " NO_OPTIONS ")", "org.selvol1.Error.Busy", "No.")),
+          .code = 3, .err = "selvolctl: a: No.\n" },
+        { "unmount/volume-all-json", "unmount a --all --json",
+          CALLS(TWO_HOLDERS, CALL("UnmountVolume", "('a', '/1', " NO_OPTIONS ")", "({'Unmounted': <true>},)"),
+                FAIL("UnmountVolume", "('a', '/2', " NO_OPTIONS ")", "org.selvol1.Error.Busy", "No.")),
+          .code = 3,
+          .json = "[{\"Target\":\"/1\",\"Unmounted\":true,\"Volume\":\"a\"},"
+                  "{\"ErrorMessage\":\"No.\",\"ErrorName\":\"Busy\",\"Subject\":\"a\"}]" },
+        { "unmount/holder", "unmount --holder=y -q",
+          CALLS(TWO_HOLDERS, CALL("UnmountVolume", "('a', '/2', " NO_OPTIONS ")", "({'Unmounted': <true>},)")) },
+        { "unmount/no-holder", "unmount --holder=z", CALLS(TWO_HOLDERS), .code = 1,
+          .err = "selvolctl: There is no holder z. 'selvolctl list' shows all holders.\n" },
+        { "unmount/volume-free", "unmount b --json", CALLS(TWO_HOLDERS), .code = 1,
+          .json = "{\"ErrorMessage\":\"Nobody holds volume b. 'selvolctl list --all' shows all volumes.\","
+                  "\"ErrorName\":\"NoSuchVolume\",\"Subject\":\"b\"}" },
         { "plan/context-mount", PLAN " --level s0:c10,c0 --selinux-mount-supported yes",
           CALLS(CALL("PlanVolume",
                      "('pvc-1', '/dev/vdb', '/t', {'SELinuxLevel': <'s0:c10,c0'>, 'SELinuxMountSupported': <true>})",
                      "({'Strategy': <'context-mount'>, 'Reason': <'context-mount'>, 'Text': <'No file is touched.'>, "
                      "'Context': <'" CONTEXT "'>},)")),
-          .out = "  Volume: pvc-1\nStrategy: context-mount\n  Reason: context-mount\n    Text: No file is touched.\n"
+          .out = "  Volume: pvc-1\nStrategy: context-mount\n     Why: No file is touched.\n"
                  " Context: " CONTEXT "\n" },
         { "plan/relabel", PLAN,
           CALLS(CALL("PlanVolume", AT_T,
@@ -307,7 +365,7 @@ static const Case cases[] = {
           .code = 3,
           .out = "  Volume: pvc-1\nStrategy: none\n   Error: GroupConflict\n Message: It is for group 5.\n" },
         { "plan/conflict", PLAN, CALLS(CALL("PlanVolume", AT_T, PLAN_REFUSED)), .code = 3,
-          .out = "   Volume: pvc-1\n Strategy: context-mount\n   Reason: context-mount\n  Context: " CONTEXT
+          .out = "   Volume: pvc-1\n Strategy: context-mount\n  Context: " CONTEXT
                  "\nConflicts: 2\n    Error: ContextConflict\n  Message: pvc-1 is held by \\x1b.\n\n"
                  "VOLUME HOLDER TARGET             SINCE                   CONTEXT\n"
                  "pvc-1  pod-B  /var/lib/kubelet/b 2026-01-01 00:00:00 UTC u:r:t:s0:c7\n"

@@ -2,7 +2,6 @@
 #include <locale.h>
 
 #include "ctl/answer.h"
-#include "ctl/fields.h"
 #include "ctl/print.h"
 #include "message.h"
 #include "state/metrics.h"
@@ -79,7 +78,7 @@ static size_t count_lines(const json_t *object) {
         size_t n = 0;
 
         json_object_foreach (o, key, value)
-                if (field_has_text(key, value))
+                if (member_is_shown(object, key, value))
                         n++;
         for (size_t i = 0; i < ELEMENTSOF(tables); i++) {
                 value = json_object_get(object, tables[i]);

@@ -125,7 +125,7 @@ compare("selvol.conf(5): settings", re.findall(r'^\s*\{ "(\w+)", read_\w+', read
         re.findall(r"^(\w+)=$", read("docs/selvol.conf.5.rst"), flags=re.M))
 
 long_options = [option for *_, option in options]
-long_options += re.findall(r'\{ SWITCH_\w+, (?:0|\'\w\'), "([a-z-]+)"', read("src/ctl/option.c"))
+long_options += re.findall(r'\{ SWITCH_\w+, (?:0|\'\w\'), "([a-z-]+)"', read("src/ctl/args.c"))
 manual = read("docs/selvolctl.1.rst")
 compare("selvolctl(1): options", [f"--{o}" for o in long_options],
         [o for line in re.findall(r"^-.*$", manual, flags=re.M) for o in re.findall(r"--[a-z-]*\w", line)])

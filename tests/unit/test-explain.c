@@ -2,7 +2,6 @@
 /* selvolctl explains errors of selvold and the bus. */
 
 #include "client/client-call.h"
-#include "ctl/suggest.h"
 #include "support/cases.h"
 
 TEST(test_text, "/explain/text") {
@@ -70,26 +69,6 @@ TEST(test_error, "/explain/error") {
                 g_autofree char *text = explain_error("--", cases[i].name, cases[i].message);
 
                 g_assert_cmpstr(text, ==, cases[i].expected);
-        }
-}
-
-TEST(test_suggest, "/explain/suggest") {
-        static const char *const candidates[] = { "mount", "unmount", "list", "show", "ownership" };
-        static const struct {
-                const char *typed, *expected;
-        } cases[] = {
-                { "mont", "mount" }, { "mounts", "mount" },  { "unmonut", "unmount" },
-                { "lsit", "list" },  { "own", "ownership" }, { "o", NULL },
-                { "x", NULL },       { "", NULL },           { "frobnicate", NULL },
-                { "sl", NULL },      { "List", "list" },
-        };
-
-        for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-                Suggestion s = { 0 };
-
-                for (size_t k = 0; k < G_N_ELEMENTS(candidates); k++)
-                        suggest_consider(&s, cases[i].typed, candidates[k]);
-                g_assert_cmpstr(s.word, ==, cases[i].expected);
         }
 }
 
