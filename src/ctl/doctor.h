@@ -1,108 +1,95 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <sys/stat.h>
+
 #include <jansson.h>
 #include <systemd/sd-bus.h>
 
 #include "model/settings.h"
-#include "mount/denial.h"
 #include "mount/mountinfo.h"
 
-/* The facts about the node, and doctor's judgment of them. They are separate, so that tests can judge any
- * node. */
+/* selvolctl doctor is a list of checks. Each looks at one thing, and says with doctor_found() what it has
+ * found. None of them starts a service or changes anything. */
 
-typedef enum Truth { UNKNOWN, NO, YES } Truth; /* unknown: needs root, or another problem solved first */
+typedef enum FindingState {
+        OK,
+        NOTE,    /* different from elsewhere, and nothing to do */
+        WARNING, /* something works worse, or will not work for long */
+        PROBLEM, /* something does not work */
+        UNKNOWN, /* only root can see it */
+        FINDING_STATES,
+} FindingState;
 
-typedef enum KernelFeature {
-        KERNEL_FSOPEN,
-        KERNEL_MOUNT_SETATTR,
-        KERNEL_USER_NAMESPACES,
-        KERNEL_STATMOUNT,
-        KERNEL_UNIQUE_MOUNT_IDS,
-        KERNEL_FEATURES,
-} KernelFeature;
-
-/* A directory of TargetRoots=. */
-typedef struct RootFacts {
-        char *path;
-        Truth exists;
-        char *mount_point; /* set if the directory exists, like the next two */
-        bool shared, read_only;
-} RootFacts;
-
-/* A directory of TargetRoots= or SourceRoots= other than /dev, and what the policy says of its type. */
-typedef struct LabelFacts {
-        DeniedObject object;
-        const char *path; /* belongs to the settings */
-        char *label;
-        Truth allowed; /* selvol-worker may mount there, or use images of this type */
-} LabelFacts;
-
-/* A volume that nobody holds, and that is mounted in another mount namespace. */
-typedef struct KeptFacts {
-        char *volume;
-        char *users; /* as namespaces_describe() has them */
-} KeptFacts;
-
-typedef struct NodeFacts {
+/* What several checks use. */
+typedef struct Doctor {
+        const char *root; /* before the paths of all files that are looked at: "", or a test's directory */
+        bool is_root;     /* root runs selvolctl */
         char *user;
-        char *mistake; /* in the configuration; NULL: none */
         Settings settings;
-        RootFacts *roots;
-        size_t n_roots;
-        LabelFacts *labels;
-        size_t n_labels;
-        KeptFacts *kept;
-        size_t n_kept;
-        Truth kept_known;       /* not unless root runs doctor, and selvold answers */
-        bool root;              /* root runs doctor */
-        bool kubelet;           /* kubelet's directory exists */
-        char *kubelet_leads_to; /* by a symbolic link; NULL: none */
-        bool kernel[KERNEL_FEATURES];
+        char *mistake; /* in the configuration, which is empty then; NULL: none */
 
-        bool selinux, enforcing;
-        Truth types;  /* whether the policy has any type of LabelTypes= */
-        Truth module; /* whether the policy has selvol's own types */
-
-        Truth bus_name;             /* whether the bus knows a service for the name */
-        bool running;               /* selvold owns the name */
+        sd_bus *bus;
         char *bus_error;            /* NULL: the bus can be reached */
+        char **names;               /* names on the bus that have an owner, or a service to start */
+        bool running;               /* selvold owns its name */
+        char *version;              /* of selvold; NULL: no reply */
+        sd_bus_error call_error;    /* why there is none */
         char *in_force, *in_worker; /* the configurations of selvold and selvol-worker; NULL or "": unknown */
-        char *version;              /* of selvold; NULL: no reply, for these reasons: */
-        char *call_error, *call_error_name;
-        char *service_file_state, *service_state, *socket_state; /* as systemctl shows them; NULL: unknown */
-        bool worker_socket;
-        Truth polkit, polkit_actions;
-        char *denied_domain; /* SELinux denied its messages with selvold since boot; NULL: none */
+        json_t *volumes, *holders;  /* selvold's, as volumes_get() has them; NULL: unknown */
 
-        bool store_directory, store_read_only;
-        Truth store_owned; /* the user selvol owns the directory and the file */
-        uint64_t store_free;
+        const char *check; /* the one that runs */
+        json_t *findings;  /* objects with Check, State, Text and, where there is something to do, Remedy */
+        size_t n_found[FINDING_STATES];
+        char **texts; /* see doctor_keep() */
+        int error;    /* the first one */
+} Doctor;
 
-        bool clock_synchronized;
-        uint64_t now_usec, newest_usec; /* newest: the last time in the records; 0: unknown */
+/* Appends a finding. format: what was found, and why it matters; a second line says what to type. */
+void doctor_found(Doctor *d, FindingState state, const char *format, ...) _printf_(3, 4);
+#define AS_ROOT "\nrun 'selvolctl doctor' as root"
 
-        Truth metrics_directory;
-        uint64_t metrics_usec; /* the time of the last write of the text file; 0: none */
-} NodeFacts;
+/* Notes a negative errno with which selvolctl ends. Returns whether r is one. */
+bool doctor_failed(Doctor *d, int r);
+/* Takes over a new string, and returns it until the end of all checks; NULL, for lack of memory, is an error,
+ * and "" is returned. doctor_string() keeps a string from outside, escaped; doctor_path() a path beneath
+ * root. */
+const char *doctor_keep(Doctor *d, char *s);
+const char *doctor_string(Doctor *d, const char *s);
+const char *doctor_path(Doctor *d, const char *path);
+/* Looks at a file beneath root. Returns 0, -EACCES if only root can, or -ENOENT. ret may be NULL. */
+int doctor_stat(Doctor *d, const char *path, struct stat *ret) _warn_unused_;
 
-/* Reads facts from files and the kernel. Returns 0 or a negative errno, for lack of memory and the like. */
-int facts_read(NodeFacts *n) _warn_unused_;
-/* Reads facts from the bus, systemd and selvold, after facts_read(). Starts no service. */
-int facts_read_bus(NodeFacts *n) _warn_unused_;
-/* Reads facts from the journal, if the caller may read it. Returns 0 or -ENOMEM. */
-int facts_read_denials(NodeFacts *n) _warn_unused_;
-/* Finds those of selvold's volumes that nobody holds and that are mounted in another mount namespace. Only
- * root can. Returns 0 or -ENOMEM. */
-int facts_read_kept(NodeFacts *n, const json_t *volumes) _warn_unused_;
-/* Whether an audit record says that SELinux denied a message between selvold and another domain. Returns 1
- * and that domain, 0, or -ENOMEM. */
-int denial_parse(const char *record, char **ret_domain) _warn_unused_;
-void facts_done(NodeFacts *n);
+/* Returns the mount of a path, by its text, if access to the path waits for a server or a process, forever if
+ * that has gone; NULL for all others. */
+const Mount *doctor_find_slow_mount(const MountTable *table, const char *path);
 
-/* Whether access to a file at the path waits for a server or a process, forever if that has gone. */
-bool path_may_hang(const MountTable *table, const char *path);
+/* Fills in what several checks use. Returns 0 or a negative errno. */
+int doctor_begin(Doctor *d) _warn_unused_;
+void doctor_end(Doctor *d);
+/* Runs all checks, in the order of the findings. Returns 0 or a negative errno. */
+int doctor_check(Doctor *d) _warn_unused_;
 
-/* Appends an object to findings for each check: Check, State ("ok", "warning", "problem" or "unknown"), Text
- * and, unless ok, Remedy. */
-int facts_judge(const NodeFacts *n, json_t *findings) _warn_unused_;
+/* Of the node: SELinux, directories, kubelet, podman, the kernel, the clock. */
+void check_selinux(Doctor *d);
+void check_policy(Doctor *d);
+void check_module(Doctor *d);
+void check_targets(Doctor *d);
+void check_labels(Doctor *d);
+void check_kubelet(Doctor *d);
+void check_kubelet_gate(Doctor *d);
+void check_podman(Doctor *d);
+void check_kernel(Doctor *d);
+void check_clock(Doctor *d);
+
+/* Of the service: the configuration, the bus, what selvold has recorded, its files. */
+void check_configuration(Doctor *d);
+void check_bus(Doctor *d);
+void check_callers(Doctor *d);
+void check_records(Doctor *d);
+void check_disks(Doctor *d);
+void check_kept(Doctor *d);
+void check_polkit(Doctor *d);
+void check_store(Doctor *d);
+void check_worker(Doctor *d);
+void check_metrics(Doctor *d);

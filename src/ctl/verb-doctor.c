@@ -8,6 +8,40 @@
 
 enum { STATE_WIDTH = 9, CHECK_WIDTH = 10 };
 
+int doctor_check(Doctor *d) {
+        static const struct {
+                const char *name;
+                void (*look)(Doctor *d);
+        } checks[] = {
+                { "config", check_configuration },
+                { "selinux", check_selinux },
+                { "policy", check_policy },
+                { "module", check_module },
+                { "targets", check_targets },
+                { "labels", check_labels },
+                { "kubelet", check_kubelet },
+                { "kubelet", check_kubelet_gate },
+                { "podman", check_podman },
+                { "kernel", check_kernel },
+                { "bus", check_bus },
+                { "callers", check_callers },
+                { "records", check_records },
+                { "disks", check_disks },
+                { "volumes", check_kept },
+                { "polkit", check_polkit },
+                { "store", check_store },
+                { "worker", check_worker },
+                { "clock", check_clock },
+                { "metrics", check_metrics },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(checks); i++) {
+                d->check = checks[i].name;
+                checks[i].look(d);
+        }
+        return d->error;
+}
+
 static int print_finding(const json_t *finding) {
         _cleanup_free_ char *text = format_escaped(answer_string(finding, "Text")),
                             *remedy = format_escaped(answer_string(finding, "Remedy"));
@@ -24,56 +58,45 @@ static int print_finding(const json_t *finding) {
         return 0;
 }
 
-static size_t count_state(const json_t *findings, const char *state) {
-        const json_t *finding;
-        size_t i, n = 0;
-
-        json_array_foreach (findings, i, finding)
-                n += streq(answer_string(finding, "State"), state);
-        return n;
+static void print_count(const char *before, size_t n, const char *what) {
+        printf("%s%zu %s%s", before, n, what, n == 1 ? "" : "s");
 }
 
-static int print_findings(const Args *a, const json_t *findings) {
-        size_t problems = count_state(findings, "problem"), warnings = count_state(findings, "warning"), i;
+static int print_findings(const Args *a, const Doctor *d) {
         const json_t *finding;
-        int r;
+        size_t i;
 
         if (args_have(a, SWITCH_JSON))
-                return print_json(a, findings);
-        json_array_foreach (findings, i, finding) {
+                return print_json(a, d->findings);
+        json_array_foreach (d->findings, i, finding) {
+                int r;
+
                 if (args_have(a, SWITCH_QUIET) && isempty(answer_string(finding, "Remedy")))
                         continue;
                 r = print_finding(finding);
                 if (r < 0)
                         return r;
         }
-        if (!args_have(a, SWITCH_NO_LEGEND) && !args_have(a, SWITCH_QUIET))
-                printf("\n%zu problem%s, %zu warning%s.\n", problems, problems == 1 ? "" : "s", warnings,
-                       warnings == 1 ? "" : "s");
+        if (args_have(a, SWITCH_NO_LEGEND) || args_have(a, SWITCH_QUIET))
+                return 0;
+        print_count("\n", d->n_found[PROBLEM], "problem");
+        print_count(", ", d->n_found[WARNING], "warning");
+        if (d->n_found[NOTE] > 0)
+                print_count(", ", d->n_found[NOTE], "note");
+        puts(".");
         return 0;
 }
 
 int verb_doctor(const Args *a) {
-        _cleanup_(facts_done) NodeFacts facts = { 0 };
-        _cleanup_json_ json_t *findings = json_array();
+        _cleanup_(doctor_end) Doctor d = { 0 };
         int r;
 
-        if (!findings)
-                return -ENOMEM;
-        r = facts_read(&facts);
+        r = doctor_begin(&d);
+        if (r >= 0)
+                r = doctor_check(&d);
+        if (r >= 0)
+                r = print_findings(a, &d);
         if (r < 0)
                 return r;
-        r = facts_read_bus(&facts);
-        if (r < 0)
-                return r;
-        r = facts_read_denials(&facts);
-        if (r < 0)
-                return r;
-        r = facts_judge(&facts, findings);
-        if (r < 0)
-                return r;
-        r = print_findings(a, findings);
-        if (r < 0)
-                return r;
-        return count_state(findings, "problem") > 0 ? EXIT_FAILURE : 0;
+        return d.n_found[PROBLEM] > 0 ? EXIT_FAILURE : 0;
 }

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <pwd.h>
+#include <stdarg.h>
+
+#include "basic/path-util.h"
+#include "basic/string-util.h"
+#include "basic/time-util.h"
+#include "ctl/bus-objects.h"
+#include "ctl/doctor.h"
+#include "ctl/terminal.h"
+#include "wire/system-bus.h"
+
+enum { ANSWER_SEC = 5 };
+
+bool doctor_failed(Doctor *d, int r) {
+        if (r < 0 && d->error == 0)
+                d->error = r;
+        return r < 0;
+}
+
+const char *doctor_keep(Doctor *d, char *s) {
+        return doctor_failed(d, strv_consume(&d->texts, s)) ? "" : s;
+}
+
+const char *doctor_string(Doctor *d, const char *s) {
+        return doctor_keep(d, format_string(strempty(s)));
+}
+
+const char *doctor_path(Doctor *d, const char *path) {
+        return doctor_keep(d, strdup_printf("%s%s", d->root, path));
+}
+
+int doctor_stat(Doctor *d, const char *path, struct stat *ret) {
+        struct stat st;
+
+        if (stat(doctor_path(d, path), ret ?: &st) >= 0)
+                return 0;
+        return errno == EACCES || errno == EPERM ? -EACCES : -ENOENT;
+}
+
+const Mount *doctor_find_slow_mount(const MountTable *table, const char *path) {
+        static const char *const types[] = { "nfs", "cifs", "smb", "ceph", "fuse", "9p", "afs", "autofs", "gluster" };
+        const Mount *found = NULL;
+
+        for (const Mount *m = table->mounts; m < table->mounts + table->n; m++)
+                if ((streq(m->target, path) || path_is_beneath(path, m->target)) &&
+                    (!found || strlen(m->target) >= strlen(found->target)))
+                        found = m;
+        for (size_t i = 0; found && i < ELEMENTSOF(types); i++)
+                if (startswith(found->fs_type, types[i]))
+                        return found;
+        return NULL;
+}
+
+void doctor_found(Doctor *d, FindingState state, const char *format, ...) {
+        static const char *const words[FINDING_STATES] = {
+                [OK] = "ok", [NOTE] = "note", [WARNING] = "warning", [PROBLEM] = "problem", [UNKNOWN] = "unknown"
+        };
+        _cleanup_free_ char *text = NULL;
+        char *remedy;
+        va_list ap;
+
+        va_start(ap, format);
+        text = strdup_vprintf(format, ap);
+        va_end(ap);
+        if (!text) {
+                (void) doctor_failed(d, -ENOMEM);
+                return;
+        }
+        remedy = strchr(text, '\n');
+        if (remedy)
+                *remedy++ = '\0';
+        if (json_array_append_new(d->findings, json_pack("{s:s, s:s, s:s, s:s*}", "Check", d->check, "State",
+                                                         words[state], "Text", text, "Remedy", remedy)) < 0)
+                (void) doctor_failed(d, -ENOMEM);
+        d->n_found[state]++;
+}
+
+static int add_names(Doctor *d, const char *method) {
+        _cleanup_message_ sd_bus_message *reply = NULL;
+        _cleanup_strv_ char **names = NULL;
+        int r;
+
+        r = system_bus_call_method(d->bus, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus",
+                                   method, NULL, &reply, NULL);
+        if (r >= 0)
+                r = sd_bus_message_read_strv(reply, &names);
+        if (r < 0)
+                return r;
+        d->running = d->running || (streq(method, "ListNames") && strv_contains(names, BUS_NAME));
+        STRV_FOREACH (name, names)
+                if (r >= 0)
+                        r = strv_extend(&d->names, *name);
+        return r;
+}
+
+static int read_property(Doctor *d, const char *property, sd_bus_error *error, char **ret) {
+        _cleanup_message_ sd_bus_message *reply = NULL;
+        const char *text;
+        int r;
+
+        r = system_bus_get_property(d->bus, BUS_NAME, MANAGER_PATH, MANAGER_INTERFACE, property, error, &reply, "s");
+        if (r >= 0)
+                r = sd_bus_message_read(reply, "s", &text);
+        return r < 0 ? r : free_and_strdup(ret, text);
+}
+
+/* A failure of the bus, or of selvold, is something to be found. */
+static int ask(Doctor *d) {
+        int r;
+
+        r = system_bus_open(&d->bus);
+        if (r >= 0)
+                r = sd_bus_set_method_call_timeout(d->bus, ANSWER_SEC * USEC_PER_SEC);
+        if (r >= 0)
+                r = add_names(d, "ListNames");
+        if (r >= 0)
+                r = add_names(d, "ListActivatableNames");
+        if (r < 0)
+                return free_and_strdup(&d->bus_error, strerror(-r));
+        if (!d->running)
+                return 0;
+        r = read_property(d, "Version", &d->call_error, &d->version);
+        if (r < 0) {
+                if (!sd_bus_error_is_set(&d->call_error))
+                        (void) sd_bus_error_set_errno(&d->call_error, r);
+                return 0;
+        }
+        (void) read_property(d, "Configuration", NULL, &d->in_force);
+        (void) read_property(d, "WorkerConfiguration", NULL, &d->in_worker);
+        r = volumes_get(d->bus, &d->volumes, &d->holders);
+        return r < 0 ? r : 0;
+}
+
+int doctor_begin(Doctor *d) {
+        const struct passwd *user = getpwuid(geteuid());
+        _cleanup_failure_ Failure f = { 0 };
+        int r;
+
+        *d = (Doctor){ .root = "", .is_root = geteuid() == 0, .findings = json_array() };
+        d->user = user ? strdup(user->pw_name) : strdup_printf("uid %u", (unsigned) geteuid());
+        if (!d->user || !d->findings)
+                return -ENOMEM;
+        r = settings_load(NULL, NULL, &d->settings, &f);
+        if (r < 0)
+                return r;
+        d->mistake = TAKE_PTR(f.message);
+        return ask(d);
+}
+
+void doctor_end(Doctor *d) {
+        free(d->user);
+        settings_done(&d->settings);
+        free(d->mistake);
+        sd_bus_flush_close_unref(d->bus);
+        free(d->bus_error);
+        strv_free(d->names);
+        free(d->version);
+        sd_bus_error_free(&d->call_error);
+        free(d->in_force);
+        free(d->in_worker);
+        json_decref(d->volumes);
+        json_decref(d->holders);
+        json_decref(d->findings);
+        strv_free(d->texts);
+}
