@@ -284,7 +284,7 @@ void check_kubelet_gate(Doctor *d) {
 void check_podman(Doctor *d) {
         static const char *const files[] = { "/usr/share/containers/containers.conf",
                                              "/etc/containers/containers.conf",
-                                             "/etc/containers/containers.conf.d/*.conf", NULL };
+                                             "/etc/containers/containers.conf.d/?*.conf", NULL };
         const char *path = read_value(d, files, "selvol", '=');
         _cleanup_free_ char *state = unit_get_string(d->bus, "selvol-volume-plugin.socket", "Unit", "ActiveState");
         struct stat st;

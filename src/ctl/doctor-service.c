@@ -230,10 +230,9 @@ void check_disks(Doctor *d) {
                 doctor_found(
                         d, WARNING,
                         "Volumes %s and %s have the same file system: what selvold knows of one, it does not know of the other.\n"
-                        "let all callers use one id, and then: %s%sselvolctl forget %s",
+                        "let all callers use one id; when nobody holds %s: selvolctl forget %s",
                         doctor_string(d, answer_string(other, "Id")), doctor_string(d, answer_string(volume, "Id")),
-                        is_held(less) ? "end the holders of " : "",
-                        is_held(less) ? doctor_string(d, answer_string(less, "Id")) : "",
+                        doctor_string(d, answer_string(less, "Id")),
                         doctor_keep(d, shell_quote(answer_string(less, "Id"))));
         }
         if (d->volumes && d->n_found[WARNING] == before)

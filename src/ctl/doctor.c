@@ -106,7 +106,7 @@ static int read_property(Doctor *d, const char *property, sd_bus_error *error, c
 }
 
 /* A failure of the bus, or of selvold, is something to be found. */
-static int ask(Doctor *d) {
+static int read_bus(Doctor *d) {
         int r;
 
         r = system_bus_open(&d->bus);
@@ -145,7 +145,7 @@ int doctor_begin(Doctor *d) {
         if (r < 0)
                 return r;
         d->mistake = TAKE_PTR(f.message);
-        return ask(d);
+        return read_bus(d);
 }
 
 void doctor_end(Doctor *d) {

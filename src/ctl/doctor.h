@@ -21,7 +21,7 @@ typedef enum FindingState {
         FINDING_STATES,
 } FindingState;
 
-/* What several checks use. */
+/* Several checks use these. */
 typedef struct Doctor {
         const char *root; /* before the paths of all files that are looked at: "", or a test's directory */
         bool is_root;     /* root runs selvolctl */
@@ -64,13 +64,13 @@ int doctor_stat(Doctor *d, const char *path, struct stat *ret) _warn_unused_;
  * that has gone; NULL for all others. */
 const Mount *doctor_find_slow_mount(const MountTable *table, const char *path);
 
-/* Fills in what several checks use. Returns 0 or a negative errno. */
+/* Fills in the members that several checks use. Returns 0 or a negative errno. */
 int doctor_begin(Doctor *d) _warn_unused_;
 void doctor_end(Doctor *d);
 /* Runs all checks, in the order of the findings. Returns 0 or a negative errno. */
 int doctor_check(Doctor *d) _warn_unused_;
 
-/* Of the node: SELinux, directories, kubelet, podman, the kernel, the clock. */
+/* The node: SELinux, directories, kubelet, podman, the kernel, the clock. */
 void check_selinux(Doctor *d);
 void check_policy(Doctor *d);
 void check_module(Doctor *d);
@@ -82,7 +82,7 @@ void check_podman(Doctor *d);
 void check_kernel(Doctor *d);
 void check_clock(Doctor *d);
 
-/* Of the service: the configuration, the bus, what selvold has recorded, its files. */
+/* The service: the configuration, the bus, selvold's records and files. */
 void check_configuration(Doctor *d);
 void check_bus(Doctor *d);
 void check_callers(Doctor *d);

@@ -142,7 +142,7 @@ FOR_TESTS = {
     "fuzz/fuzz-mount-note.c": ["mount_note_format", "mount_note_parse"],
     "fuzz/fuzz-mountinfo.c": ["mountinfo_escape"],
     "unit/test-context.c": ["container_contexts_parse"],
-    "unit/test-doctor.c": ["denial_parse"],
+    "unit/test-doctor.c": ["doctor_check"],
     "unit/test-idmap.c": ["idmap_swap_map"],
     "unit/test-introduce.c": ["introduce_check_user"],
     "fuzz/fuzz-output.c": ["member_is_shown"],
