@@ -54,7 +54,7 @@ static int policy_has_type(Doctor *d, const char *role, const char *type) {
         return errno == EACCES || errno == EPERM ? -EACCES : 0;
 }
 
-void check_selinux(Doctor *d) {
+static void check_selinux(Doctor *d) {
         if (!selinux_is_on(d))
                 doctor_found(
                         d, WARNING,
@@ -68,7 +68,7 @@ void check_selinux(Doctor *d) {
                              "setenforce 1");
 }
 
-void check_policy(Doctor *d) {
+static void check_policy(Doctor *d) {
         int known = 0;
 
         if (!selinux_is_on(d) || d->mistake)
@@ -91,7 +91,7 @@ void check_policy(Doctor *d) {
                         doctor_keep(d, strv_join(d->settings.label_types, " ")));
 }
 
-void check_module(Doctor *d) {
+static void check_module(Doctor *d) {
         int known;
 
         if (!selinux_is_on(d))
@@ -144,7 +144,7 @@ static bool check_target(Doctor *d, const MountTable *table, const char *path) {
         return true;
 }
 
-void check_targets(Doctor *d) {
+static void check_targets(Doctor *d) {
         _cleanup_(mount_table_freep) MountTable *table = NULL;
         bool any = false;
 
@@ -190,7 +190,7 @@ static bool check_label(Doctor *d, const MountTable *table, const char *path, De
         return false;
 }
 
-void check_labels(Doctor *d) {
+static void check_labels(Doctor *d) {
         _cleanup_(mount_table_freep) MountTable *table = NULL;
         bool right = true;
 
@@ -209,7 +209,7 @@ void check_labels(Doctor *d) {
 }
 
 /* Targets go through no symbolic link. */
-void check_kubelet(Doctor *d) {
+static void check_kubelet(Doctor *d) {
         _cleanup_free_ char *real = realpath(doctor_path(d, KUBELET), NULL);
         const char *directory = real ? real + strlen(d->root) : KUBELET, *name = doctor_string(d, directory);
         const bool known =
@@ -256,13 +256,13 @@ static const char *read_value(Doctor *d, const char *const patterns[], const cha
                         if (p[0] != separator)
                                 continue;
                         p += 1 + strspn(p + 1, BLANKS QUOTES);
-                        value = doctor_keep(d, strndup(p, strcspn(p, BLANKS QUOTES "#\n")));
+                        value = doctor_keep(d, strndup(p, strcspn(p, BLANKS QUOTES "\n")));
                 }
         }
         return value;
 }
 
-void check_kubelet_gate(Doctor *d) {
+static void check_kubelet_gate(Doctor *d) {
         static const char *const files[] = { KUBELET "/config.yaml", NULL };
         const char *value = read_value(d, files, "SELinuxMount", ':');
 
@@ -281,7 +281,7 @@ void check_kubelet_gate(Doctor *d) {
                         "kubelet's feature gate SELinuxMount is on: it passes a CSI driver with seLinuxMount the context of each volume.");
 }
 
-void check_podman(Doctor *d) {
+static void check_podman(Doctor *d) {
         static const char *const files[] = { "/usr/share/containers/containers.conf",
                                              "/etc/containers/containers.conf",
                                              "/etc/containers/containers.conf.d/?*.conf", NULL };
@@ -299,14 +299,14 @@ void check_podman(Doctor *d) {
         else if (!streq_ptr(path, PLUGIN_SOCKET))
                 doctor_found(
                         d, WARNING,
-                        "podman's configuration has %s as the socket of selvol's volume plugin: its volumes can't be used.\n"
+                        "podman's setting for the socket of selvol's volume plugin is %s: podman can't use the plugin's volumes.\n"
                         "write selvol = \"" PLUGIN_SOCKET
                         "\" under [engine.volume_plugins] in /etc/containers/containers.conf.d/selvol.conf",
-                        path ? doctor_string(d, path) : "nothing");
+                        path ? doctor_string(d, path) : "missing");
         else if (!listens)
                 doctor_found(
                         d, PROBLEM,
-                        "Nobody listens at the socket of selvol's volume plugin: podman's volumes can't be used.\n"
+                        "Nobody listens at the socket of selvol's volume plugin: podman can't use the plugin's volumes.\n"
                         "systemctl enable --now selvol-volume-plugin.socket");
         else
                 doctor_found(d, OK, "podman can use selvol's volume plugin.");
@@ -317,7 +317,7 @@ static bool has_system_call(long number) {
 }
 
 /* The oldest kernel of a supported release, 6.1 of Debian 12, has neither unique ids nor statmount(2). */
-void check_kernel(Doctor *d) {
+static void check_kernel(Doctor *d) {
         _cleanup_close_ int fd = open("/", O_PATH | O_CLOEXEC);
         const char namespaces = read_first(d, "/proc/sys/user/max_user_namespaces");
         const size_t before = json_array_size(d->findings);
@@ -349,7 +349,7 @@ void check_kernel(Doctor *d) {
                 doctor_found(d, OK, "The kernel has all that selvol uses.");
 }
 
-void check_clock(Doctor *d) {
+static void check_clock(Doctor *d) {
         const json_t *lists[] = { d->volumes, d->holders }, *object;
         struct timex tx = { 0 };
         uint64_t newest = 0;
@@ -374,3 +374,17 @@ void check_clock(Doctor *d) {
         else
                 doctor_found(d, OK, "The clock is synchronized.");
 }
+
+const Check node_checks[] = {
+        { "selinux", check_selinux },
+        { "policy", check_policy },
+        { "module", check_module },
+        { "targets", check_targets },
+        { "labels", check_labels },
+        { "kubelet", check_kubelet },
+        { "kubelet", check_kubelet_gate },
+        { "podman", check_podman },
+        { "kernel", check_kernel },
+        { "clock", check_clock },
+        { NULL, NULL },
+};

@@ -31,7 +31,7 @@ enum {
         DENIALS_READ = 1000, /* the latest ones are enough, because a denied caller calls again */
 };
 
-void check_configuration(Doctor *d) {
+static void check_configuration(Doctor *d) {
         const char *files = doctor_keep(d, strdup_printf("%016" PRIx64, d->settings.digest));
 
         if (d->mistake)
@@ -48,7 +48,7 @@ void check_configuration(Doctor *d) {
                 doctor_found(d, OK, "The configuration has no error.");
 }
 
-void check_bus(Doctor *d) {
+static void check_bus(Doctor *d) {
         _cleanup_free_ char *file = unit_get_file_state(d->bus, "selvold.service"),
                             *state = unit_get_string(d->bus, "selvold.service", "Unit", "ActiveState");
 
@@ -62,7 +62,7 @@ void check_bus(Doctor *d) {
                              "selvold is masked: nobody can start it.\n"
                              "systemctl unmask selvold");
         else if (d->version)
-                doctor_found(d, OK, "selvold %s answers.", d->version);
+                doctor_found(d, OK, "selvold %s answers.", doctor_keep(d, format_escaped(d->version)));
         else if (sd_bus_error_has_name(&d->call_error, SD_BUS_ERROR_ACCESS_DENIED))
                 doctor_found(
                         d, PROBLEM,
@@ -128,7 +128,7 @@ static int open_denials(sd_journal **ret) {
         return r < 0 ? r : sd_journal_seek_tail(*ret);
 }
 
-void check_callers(Doctor *d) {
+static void check_callers(Doctor *d) {
         _cleanup_(sd_journal_closep) sd_journal *journal = NULL;
         _cleanup_free_ char *domain = NULL;
 
@@ -157,7 +157,7 @@ static bool is_held(const json_t *volume) {
 
 /* selvold forgets a volume that nobody holds when it needs the room, but for one of which only the record
  * says that others could write. */
-void check_records(Doctor *d) {
+static void check_records(Doctor *d) {
         const size_t recorded = json_array_size(d->volumes);
         const json_t *volume;
         size_t held = 0, i;
@@ -204,7 +204,7 @@ static bool is_used_more(const json_t *a, const json_t *b) {
 }
 
 /* Finds volumes by the device that a holder uses, and by their source. */
-void check_disks(Doctor *d) {
+static void check_disks(Doctor *d) {
         _cleanup_json_ json_t *by_key = json_object();
         const size_t before = d->n_found[WARNING];
         json_t *volume;
@@ -263,7 +263,7 @@ static int find_devices(Doctor *d, const MountTable *table, const char *source, 
         return 0;
 }
 
-void check_kept(Doctor *d) {
+static void check_kept(Doctor *d) {
         _cleanup_(namespaces_done) Namespaces all = { 0 };
         const size_t before = d->n_found[WARNING];
         const json_t *volume;
@@ -292,7 +292,7 @@ void check_kept(Doctor *d) {
                 doctor_found(d, OK, "No volume that nobody holds is mounted in another mount namespace.");
 }
 
-void check_polkit(Doctor *d) {
+static void check_polkit(Doctor *d) {
         int actions = doctor_stat(d, SELVOL_POLKIT_ACTIONS, NULL);
 
         if (d->names && !strv_contains(d->names, "org.freedesktop.PolicyKit1"))
@@ -317,7 +317,7 @@ static int belongs_to(Doctor *d, const char *path, const struct passwd *user) {
         return r == -EACCES ? r : r < 0 || (user && st.st_uid == user->pw_uid);
 }
 
-void check_store(Doctor *d) {
+static void check_store(Doctor *d) {
         const struct passwd *user = getpwnam("selvol");
         struct statvfs fs;
         uint64_t left;
@@ -357,7 +357,7 @@ void check_store(Doctor *d) {
                 doctor_found(d, OK, "The state can be written, and has %" PRIu64 " MiB left.", left);
 }
 
-void check_worker(Doctor *d) {
+static void check_worker(Doctor *d) {
         _cleanup_free_ char *state = unit_get_string(d->bus, "selvol-worker.socket", "Unit", "ActiveState");
         struct stat st;
 
@@ -375,7 +375,7 @@ void check_worker(Doctor *d) {
                 doctor_found(d, OK, "The worker's socket is there.");
 }
 
-void check_metrics(Doctor *d) {
+static void check_metrics(Doctor *d) {
         const char *path = d->settings.metrics_textfile, *name = doctor_string(d, path);
         struct stat st;
         int r;
@@ -407,3 +407,10 @@ void check_metrics(Doctor *d) {
         else
                 doctor_found(d, OK, "%s is up to date.", name);
 }
+
+const Check service_checks[] = {
+        { "config", check_configuration }, { "bus", check_bus },     { "callers", check_callers },
+        { "records", check_records },      { "disks", check_disks }, { "volumes", check_kept },
+        { "polkit", check_polkit },        { "store", check_store }, { "worker", check_worker },
+        { "metrics", check_metrics },      { NULL, NULL },
+};

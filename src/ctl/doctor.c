@@ -116,8 +116,10 @@ static int read_bus(Doctor *d) {
                 r = add_names(d, "ListNames");
         if (r >= 0)
                 r = add_names(d, "ListActivatableNames");
-        if (r < 0)
+        if (r < 0) {
+                d->bus = sd_bus_close_unref(d->bus); /* no check waits for it */
                 return free_and_strdup(&d->bus_error, strerror(-r));
+        }
         if (!d->running)
                 return 0;
         r = read_property(d, "Version", &d->call_error, &d->version);

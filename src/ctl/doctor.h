@@ -70,26 +70,11 @@ void doctor_end(Doctor *d);
 /* Runs all checks, in the order of the findings. Returns 0 or a negative errno. */
 int doctor_check(Doctor *d) _warn_unused_;
 
-/* The node: SELinux, directories, kubelet, podman, the kernel, the clock. */
-void check_selinux(Doctor *d);
-void check_policy(Doctor *d);
-void check_module(Doctor *d);
-void check_targets(Doctor *d);
-void check_labels(Doctor *d);
-void check_kubelet(Doctor *d);
-void check_kubelet_gate(Doctor *d);
-void check_podman(Doctor *d);
-void check_kernel(Doctor *d);
-void check_clock(Doctor *d);
+typedef struct Check {
+        const char *name;
+        void (*look)(Doctor *d);
+} Check;
 
-/* The service: the configuration, the bus, selvold's records and files. */
-void check_configuration(Doctor *d);
-void check_bus(Doctor *d);
-void check_callers(Doctor *d);
-void check_records(Doctor *d);
-void check_disks(Doctor *d);
-void check_kept(Doctor *d);
-void check_polkit(Doctor *d);
-void check_store(Doctor *d);
-void check_worker(Doctor *d);
-void check_metrics(Doctor *d);
+/* The lists end with a check without a name. */
+extern const Check service_checks[]; /* the configuration, the bus, selvold's records and files */
+extern const Check node_checks[];    /* SELinux, directories, kubelet, podman, the kernel, the clock */

@@ -9,36 +9,13 @@
 enum { STATE_WIDTH = 9, CHECK_WIDTH = 10 };
 
 int doctor_check(Doctor *d) {
-        static const struct {
-                const char *name;
-                void (*look)(Doctor *d);
-        } checks[] = {
-                { "config", check_configuration },
-                { "selinux", check_selinux },
-                { "policy", check_policy },
-                { "module", check_module },
-                { "targets", check_targets },
-                { "labels", check_labels },
-                { "kubelet", check_kubelet },
-                { "kubelet", check_kubelet_gate },
-                { "podman", check_podman },
-                { "kernel", check_kernel },
-                { "bus", check_bus },
-                { "callers", check_callers },
-                { "records", check_records },
-                { "disks", check_disks },
-                { "volumes", check_kept },
-                { "polkit", check_polkit },
-                { "store", check_store },
-                { "worker", check_worker },
-                { "clock", check_clock },
-                { "metrics", check_metrics },
-        };
+        static const Check *const lists[] = { service_checks, node_checks };
 
-        for (size_t i = 0; i < ELEMENTSOF(checks); i++) {
-                d->check = checks[i].name;
-                checks[i].look(d);
-        }
+        for (size_t i = 0; i < ELEMENTSOF(lists); i++)
+                for (const Check *c = lists[i]; c->name; c++) {
+                        d->check = c->name;
+                        c->look(d);
+                }
         return d->error;
 }
 
