@@ -270,6 +270,8 @@ int args_parse(int argc, char **argv, Args *ret) {
                         return r;
         }
 
+        if (a.values[OPTION_HOLDER].set)
+                a.switches |= SWITCH_HOLDER;
         if (optind < argc)
                 a.verb = argv[optind++];
         a.operands = argv + optind;
