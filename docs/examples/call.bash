@@ -18,7 +18,8 @@ selvol_call() {
     selvol_error=${selvol_error%% *}
     selvol_error=${selvol_error##*.}
     selvol_message=${log##*error-message=}
-    selvol_message=${selvol_message%%$'\n'*}
+    selvol_message=${selvol_message%%$'\nCall failed: '*}
+    selvol_message=${selvol_message//$'\n'/ }     # who has the volume; what to do
     [[ $selvol_error == n/a ]] || return 1
     if [[ $log == *'Call failed: '* ]]; then
         selvol_error=Timeout selvol_message=${log##*Call failed: }

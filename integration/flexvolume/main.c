@@ -22,7 +22,7 @@ static int print_answer(const char *status, const char *message, json_t *capabil
 
 /* Makes a reason of an error, which the pod's event shows. Returns 1, or -ENOMEM. */
 static int explain_refusal(const sd_bus_error *error, char **ret_why) {
-        *ret_why = explain_error("", error->name, strempty(error->message));
+        *ret_why = text_join_lines(explain_error("", error->name, strempty(error->message)));
         return *ret_why ? 1 : -ENOMEM;
 }
 

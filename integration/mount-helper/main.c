@@ -81,10 +81,17 @@ static char *format_fstab(const MountRequest *q, const char *type) {
 
 static int report_failure(const MountRequest *q, const char *type, const sd_bus_error *error) {
         _cleanup_free_ char *text = explain_error("", error->name, strempty(error->message)), *line = NULL;
+        char *second;
 
         if (!text)
                 return -ENOMEM;
+        /* The second line of a message says what to do. */
+        second = strchr(text, '\n');
+        if (second)
+                *second++ = '\0';
         (void) report(MOUNT_FAILED, "%s", text);
+        if (second)
+                (void) report(MOUNT_FAILED, "%s", second);
         if (!explain_is_absent(error->name))
                 return MOUNT_FAILED;
         /* At boot selvold starts after the local file systems, so a mount has to wait for selvold, and the

@@ -55,7 +55,7 @@ static void turn_leave(CallTurns *t) {
 DEFINE_CLEANUP_FUNC(CallTurns *, turn_leave);
 
 static int refuse_call_as(const char *name, const char *message, Failure *f) {
-        _cleanup_free_ char *text = explain_error("", name, strempty(message));
+        _cleanup_free_ char *text = text_join_lines(explain_error("", name, strempty(message)));
 
         return text ? failure_set(f, FAILURE_MOUNT_FAILED, "%s", text) : -ENOMEM;
 }

@@ -280,6 +280,12 @@ char *text_make_clean(const char *s) {
         return escape_bytes(s, strlen(s), false);
 }
 
+char *text_join_lines(char *s) {
+        for (char *p = s; p && (p = strchr(p, '\n'));)
+                *p = ' ';
+        return s;
+}
+
 char *shell_quote(const char *s) {
         static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/.,:@%+=_-";
         _cleanup_free_ char *escaped = string_escape(s, strlen(s));

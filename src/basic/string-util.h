@@ -66,6 +66,10 @@ char *string_escape(const char *s, size_t max) _warn_unused_;
 /* Like string_escape() for a text that may have escapes already: leaves backslashes, and cuts nothing. */
 char *text_make_clean(const char *s) _warn_unused_;
 
+/* Makes one line of a text, in place: a blank takes the place of each line break. Returns s; NULL stays
+ * NULL. */
+char *text_join_lines(char *s);
+
 /* Returns s as one word of a bash(1) command that a person can paste: unchanged, or in quotes, with $'\xNN'
  * for the characters that string_escape() escapes. NULL on lack of memory. */
 char *shell_quote(const char *s) _warn_unused_;

@@ -14,13 +14,14 @@
 enum { LONG_OPTION = 0x100 };
 
 int report_usage(const char *format, ...) {
-        _cleanup_free_ char *message = NULL;
+        _cleanup_free_ char *message = NULL, *line = NULL;
         va_list ap;
 
         va_start(ap, format);
         message = strdup_vprintf(format, ap);
         va_end(ap);
-        report_error(NULL, strempty(message));
+        line = message ? format_escaped(message) : NULL;
+        report_error(NULL, strempty(line));
         return EXIT_USAGE;
 }
 

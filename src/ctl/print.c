@@ -151,7 +151,7 @@ static char *format_text(FieldForm form, const char *s) {
                 return format_escaped(s);
         if (form != FORM_TEXT)
                 return format_string(s);
-        text = explain_text("--", s);
+        text = text_join_lines(explain_text("--", s));
         return text ? format_escaped(text) : NULL;
 }
 

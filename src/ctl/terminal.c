@@ -153,12 +153,16 @@ static bool message_names(const char *message, const char *subject) {
         return false;
 }
 
+/* A message of selvold may have a second line, which says what to do. */
 static void print_report(const char *subject, const char *message, const char *color) {
+        const char *second = strchr(message, '\n');
         _cleanup_free_ char *what = format_string(subject && !message_names(message, subject) ? subject : ""),
-                            *why = format_escaped(message);
+                            *first = second ? strndup(message, (size_t) (second - message)) : strdup(message),
+                            *why = format_escaped(strempty(first)),
+                            *remedy = second ? format_escaped(second + 1) : NULL;
 
-        fprintf(stderr, "selvolctl: %s%s%s%s%s\n", strempty(what), isempty(what) ? "" : ": ", strempty(color),
-                strempty(why), color ? COLOR_OFF : "");
+        fprintf(stderr, "selvolctl: %s%s%s%s%s%s%s\n", strempty(what), isempty(what) ? "" : ": ", strempty(color),
+                strempty(why), remedy ? "\n" : "", strempty(remedy), color ? COLOR_OFF : "");
 }
 
 void report_error(const char *subject, const char *message) {

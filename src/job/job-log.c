@@ -60,15 +60,17 @@ static void print_request(FILE *f, const Job *job) {
                 fprintf(f, " to %" PRIu32, job->request.fs_group);
 }
 
-/* Replaces a "Volume ID" at the beginning by "It": the sentence has named the volume. */
+/* Replaces a "Volume ID" at the beginning by "It": the sentence has named the volume. A record is one
+ * line. */
 static void print_why(FILE *f, const Job *job, const char *message) {
-        const char *rest = startswith(message, "Volume ");
+        _cleanup_free_ char *line = text_join_lines(strdup(message));
+        const char *rest = startswith(strempty(line), "Volume ");
 
         rest = rest ? startswith(rest, strempty(job->request.volume)) : NULL;
         if (rest && rest[0] == ' ')
                 fprintf(f, "It%s", rest);
         else
-                fputs(message, f);
+                fputs(strempty(line), f);
 }
 
 static void print_walk(FILE *f, const OperationResult *o, const char *reason) {

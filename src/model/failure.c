@@ -83,6 +83,28 @@ int failure_set(Failure *f, FailureKind kind, const char *format, ...) {
         return (int) kind;
 }
 
+int failure_set_lines(Failure *f, FailureKind kind, const char *what, const char *remedy) {
+        _cleanup_free_ char *first = what ? text_make_clean(what) : NULL;
+        int r;
+
+        if (!first || !remedy)
+                return -ENOMEM;
+        r = failure_set(f, kind, "%s %s", first, remedy);
+        if (r > 0)
+                f->message[strlen(first)] = '\n';
+        return r;
+}
+
+int failure_set_received(Failure *f, FailureKind kind, const char *message) {
+        const char *end = strchr(message, '\n');
+        _cleanup_free_ char *what = NULL;
+
+        if (!end)
+                return failure_set(f, kind, "%s", message);
+        what = strndup(message, (size_t) (end - message));
+        return failure_set_lines(f, kind, what, end + 1);
+}
+
 void failure_done(Failure *f) {
         assert(f);
 

@@ -41,7 +41,7 @@ DECLARE_STRING_TABLE(failure_kind, FailureKind);
 
 typedef struct Failure {
         FailureKind kind;
-        char *message; /* says what is wrong and what to do; strings from outside are escaped */
+        char *message; /* what is wrong and what to do, in one line or two; outside strings are escaped */
 } Failure;
 
 /* Whether the caller passed wrong arguments. The answer is valid only if the job has not changed anything yet
@@ -52,6 +52,14 @@ bool failure_is_of_caller(FailureKind kind) _pure_;
  * (text_is_clean()), such as a volume id. Returns kind, which is positive, or -ENOMEM: so a function can
  * end with "return failure_set(...)". */
 int failure_set(Failure *f, FailureKind kind, const char *format, ...) _printf_(3, 4);
+
+/* Like failure_set(), for a message of two lines: what happened, and what to do. Only this line break is not
+ * escaped. Where a message has to be one line, text_join_lines() makes a blank of it. what or remedy may be
+ * NULL for lack of memory. */
+int failure_set_lines(Failure *f, FailureKind kind, const char *what, const char *remedy);
+
+/* Like failure_set(), for the message of a peer's failure, which may have two lines. */
+int failure_set_received(Failure *f, FailureKind kind, const char *message);
 
 /* Like failure_set(), for a message about one string from outside, mostly a path. Escapes the string; format
  * has one %s for it. */

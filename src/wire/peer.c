@@ -230,7 +230,7 @@ int peer_error_read(const sd_bus_error *e, Failure *f) {
         FailureKind kind = kind_of_error(e);
 
         if (kind != FAILURE_NONE)
-                return failure_set(f, kind, "%s", strempty(e->message));
+                return failure_set_received(f, kind, strempty(e->message));
         return failure_set(f, FAILURE_WORKER_FAILED,
                            "The worker gave no answer (%s): see journalctl -u selvol-worker.", strempty(e->message));
 }

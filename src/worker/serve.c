@@ -78,7 +78,7 @@ static int failure_priority(Child *c, FailureKind kind) {
 /* Ends a call: r is 0 if the reply was sent, a negative errno, or a failure kind with f filled. Returns the
  * value for sd-bus. */
 static int finish_call(Child *c, const char *operation, const char *path, int r, Failure *f, sd_bus_error *error) {
-        _cleanup_free_ char *target = string_escape(strempty(path), 200);
+        _cleanup_free_ char *target = string_escape(strempty(path), 200), *line = NULL;
         const LogField fields[] = { { "SELVOL_TARGET", target }, { "SELVOL_OPERATION", operation } };
 
         if (r == 0)
@@ -100,8 +100,9 @@ static int finish_call(Child *c, const char *operation, const char *path, int r,
                 if (r < 0)
                         return r;
         }
+        line = text_join_lines(strdup(strempty(f->message)));
         log_fields(failure_priority(c, f->kind), fields, ELEMENTSOF(fields), "%s%s%s failed: %s", operation,
-                   isempty(target) ? "" : " of ", strempty(target), strempty(f->message));
+                   isempty(target) ? "" : " of ", strempty(target), strempty(line));
         return peer_error_set(error, f);
 }
 

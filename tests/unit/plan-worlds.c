@@ -114,5 +114,5 @@ bool answer_explains(const Answer *a) {
 
         if (a->r == 0)
                 return f->kind == FAILURE_NONE && !f->message && a->plan.n_conflicts == 0;
-        return a->r > 0 && a->r == (int) f->kind && !isempty(f->message) && !strchr(f->message, '\n');
+        return a->r > 0 && a->r == (int) f->kind && message_is_text(f->message);
 }

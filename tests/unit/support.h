@@ -29,8 +29,10 @@ int test_settings_load_alone(const char *text, Settings *ret, Failure *f);
 /* Returns the result in the words of the tables: "ok", or the kind of the failure. An errno ends the test. */
 const char *result_word(int r, const Failure *f);
 
-/* Asserts that a function returned the expected kind of failure, with a message of one line that holds all
- * needles. */
+/* Whether the message has one line or two. */
+bool message_is_text(const char *message);
+
+/* Asserts that a function returned the expected kind of failure, with a message that holds all needles. */
 #define assert_failure(r, f, expected, ...)                   \
         assert_failure_at(__FILE__, __LINE__, r, f, expected, \
                           (const char *const[]){ __VA_ARGS__ __VA_OPT__(, ) NULL })

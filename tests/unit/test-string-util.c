@@ -74,6 +74,13 @@ TEST(test_make_clean, "/string/make-clean") {
         g_assert_cmpstr(clean, ==, "a\\x0ab \\x0a \\xe2\\x80\\xae \\xfc grün");
 }
 
+TEST(test_join_lines, "/string/join-lines") {
+        char text[] = "a\nb\\x0a\n";
+
+        g_assert_cmpstr(text_join_lines(text), ==, "a b\\x0a ");
+        g_assert_null(text_join_lines(NULL));
+}
+
 TEST(test_quote, "/string/quote") {
         static const struct {
                 const char *in, *out;

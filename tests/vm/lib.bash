@@ -141,7 +141,8 @@ call() {
     error=${error%% *}
     error=${error##*.}
     message=${log##*error-message=}
-    message=${message%%$'\n'*}
+    message=${message%%$'\nCall failed: '*}      # it may have two lines
+    message=${message//$'\n'/ }
     if [[ $error == n/a ]]; then    # the service has not answered
         error=Timeout message=${log##*Call failed: }
         message=${message%%$'\n'*}
