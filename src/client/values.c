@@ -198,7 +198,7 @@ static bool any_is_set(const OptionValue *values, const RequestOptionId *ids, si
 void values_prefer_context_mount(OptionValue values[static REQUEST_OPTIONS], const char *source) {
         static const RequestOptionId labels[] = { OPTION_SELINUX_LEVEL, OPTION_SELINUX_CONTEXT },
                                      choices[] = { OPTION_SELINUX_RELABEL_POLICY, OPTION_SELINUX_MOUNT_SUPPORTED,
-                                                   OPTION_RELABEL_BY, OPTION_DRIVER, OPTION_VOLUME_TYPE };
+                                                   OPTION_DRIVER, OPTION_VOLUME_TYPE };
 
         const char *directory;
 

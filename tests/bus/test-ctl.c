@@ -299,7 +299,7 @@ static const Case cases[] = {
           .err = "selvolctl: pvc-1: Interactive authentication required. Call it as root or on a terminal, or add a rule for polkit, see selvold(8).\n" },
         { "mount/failed", "mount pvc-1 /dev/vdb /t",
           CALLS(FAIL("MountVolume", AT_T, "org.selvol1.Error.MountFailed", "wrong \033[31mfs\ntype")), .code = 1,
-          .err = "selvolctl: pvc-1: wrong \\x1b[31mfs\\x0atype\n" },
+          .err = "selvolctl: pvc-1: wrong \\x1b[31mfs\ntype\n" },
 
         { "unmount/volume", "unmount pvc-1 -q",
           CALLS(GET_OBJECTS("({objectpath '" PVC1 "': {'org.selvol1.Volume': " VOLUME_OF_LATER "}},)"),
@@ -342,8 +342,9 @@ static const Case cases[] = {
                "--fs-group-change-policy=Always --user-namespace",
           CALLS(CALL(
                   "PlanVolume",
-                  "('pvc-1', '/dev/vdb', '/t', {'SELinuxLevel': <'s0:c0,c10'>, 'RelabelBy': <'service'>, 'FSGroup': "
-                  "<uint32 1000>, 'FSGroupPolicy': <'File'>, 'FSGroupChangePolicy': <'Always'>, 'UserNamespace': "
+                  "('pvc-1', '/dev/vdb', '/t', {'SELinuxLevel': <'s0:c0,c10'>, " CONTEXT_MOUNT
+                  ", 'RelabelBy': <'service'>, "
+                  "'FSGroup': <uint32 1000>, 'FSGroupPolicy': <'File'>, 'FSGroupChangePolicy': <'Always'>, 'UserNamespace': "
                   "<true>})",
                   "({'Strategy': <'relabel'>, 'Relabel': <'walk'>, 'RelabelReason': <'unknown'>, 'Ownership': <'walk'>, "
                   "'OwnershipReason': <'policy-always'>, 'FSGroup': <uint32 1000>},)")),

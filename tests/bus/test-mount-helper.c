@@ -57,6 +57,8 @@ static const Case cases[] = {
           .err = COMMA("context", "u:r:t:s0:c1", "c2.c5") },
         { "level/context", "/dev/vdb /t -o 'volume=db,context=\"u:r:t:s0:c1,c2\"'",
           MOUNT("'SELinuxContext': <'u:r:t:s0:c1,c2'>, " PREFERRED ", " HOLDER) },
+        { "level/relabel-by", "/dev/vdb /t -o volume=db,level=s0:c1,relabel-by=service",
+          MOUNT("'SELinuxLevel': <'s0:c1'>, " PREFERRED ", 'RelabelBy': <'service'>, " HOLDER) },
         { "level/policy", "/dev/vdb /t -o volume=db,level=s0:c1,policy=Always,relabel-by=service",
           MOUNT("'SELinuxLevel': <'s0:c1'>, 'SELinuxRelabelPolicy': <'Always'>, 'RelabelBy': <'service'>, " HOLDER) },
 
@@ -133,6 +135,9 @@ static const Case cases[] = {
         { "refused/conflict", "/dev/vdb /t -o volume=db",
           REFUSED("ContextConflict", "Held by pod-A. Pass \"WaitUSec\" to wait."), .code = 32,
           .err = "mount.selvol: Held by pod-A. Pass wait to wait.\n" },
+        { "refused/two-lines", "/dev/vdb /t -o volume=db",
+          REFUSED("ContextConflict", "Held by pod-A.\nPass \"WaitUSec\" to wait."), .code = 32,
+          .err = "mount.selvol: Held by pod-A.\nmount.selvol: Pass wait to wait.\n" },
         { "refused/timed-out", "/dev/vdb /t -o volume=db", REFUSED("TimedOut", "Too slow\033."), .code = 32,
           .err = "mount.selvol: Too slow\\x1b.\n" },
 };
