@@ -101,11 +101,11 @@ static int refuse_volume(const Used *u, const Caller *caller, Failure *f) {
         if (u->volumes.caller >= VOLUMES_OF_CALLER && !caller->trusted)
                 return failure_set(
                         f, FAILURE_LIMIT_REACHED,
-                        "There are %zu volumes, and those of this caller (%i or more) are in use, or only their records say that others could write: unmount one, or forget one (selvolctl forget VOLUME).",
+                        "There are %zu volumes, and this caller has %i or more, all in use or still needed. Unmount one, or forget one (selvolctl forget VOLUME).",
                         volumes_limit(caller), VOLUMES_OF_CALLER);
         return failure_set(
                 f, FAILURE_LIMIT_REACHED,
-                "There are %zu volumes, which are in use, or only their records say that others could write: unmount one, or forget one (selvolctl forget VOLUME).",
+                "There are %zu volumes, all in use or still needed. Unmount one, or forget one (selvolctl forget VOLUME).",
                 volumes_limit(caller));
 }
 
@@ -116,7 +116,7 @@ static int refuse_growth(const Used *u, const Growth *g, const Caller *caller, F
                 return refuse_volume(u, caller, f);
         return failure_set(
                 f, FAILURE_LIMIT_REACHED,
-                "The names, paths and options in %s have %zu bytes, with no room for %zu more: unmount a volume, or forget one (selvolctl forget VOLUME).",
+                "The texts of %s take %zu bytes, with no room for %zu more. Unmount a volume, or forget one (selvolctl forget VOLUME).",
                 bytes == QUOTA_CALLER_IS_FULL ? "the records of this caller" : "all records",
                 bytes == QUOTA_CALLER_IS_FULL ? u->bytes.caller : u->bytes.all, g->bytes);
 }
@@ -125,10 +125,10 @@ static int check_holders(const Used *u, const Growth *g, const Caller *caller, F
         switch (g->holders > 0 ? quota_check(&u->holders, LIMIT_HOLDERS, g->holders, caller->trusted) : QUOTA_FITS) {
         case QUOTA_ALL_IS_FULL:
                 return failure_set(f, FAILURE_LIMIT_REACHED,
-                                   "There are %zu holders, and can't be more: unmount a volume.", u->holders.all);
+                                   "There are %zu holders, which is the most. Unmount a volume.", u->holders.all);
         case QUOTA_CALLER_IS_FULL:
                 return failure_set(f, FAILURE_LIMIT_REACHED,
-                                   "This caller has %zu holders, and can't have more: unmount a volume.",
+                                   "This caller has %zu holders, which is the most. Unmount a volume.",
                                    u->holders.caller);
         case QUOTA_FITS:
         default:

@@ -6,6 +6,7 @@
 #include "basic/time-util.h"
 #include "job/job-log.h"
 #include "job/job-queue.h"
+#include "plan/plan-refusal.h"
 #include "state/reconcile.h"
 
 /* Volume and target; a further claim is the superblock. */
@@ -65,13 +66,18 @@ bool queue_waits_for_conflict(const Job *job) {
 
 void queue_tell_wait(Job *job) {
         const Conflict *c = &job->plan.conflicts[0];
-        _cleanup_free_ char *who = string_escape(isempty(c->holder) ? c->target : c->holder, 120),
-                            *before = TAKE_PTR(job->failure.message);
+        _cleanup_free_ char *who = plan_describe_holder(c, job->request.volume),
+                            *before = TAKE_PTR(job->failure.message), *remedy = NULL;
+        char *second = before ? strchr(before, '\n') : NULL;
         int r = -ENOMEM;
 
-        if (who && before)
-                r = failure_set(&job->failure, job->failure.kind, "%s The call has waited %g s for %s.", before,
-                                (double) job->request.wait_usec / (double) USEC_PER_SEC, who);
+        if (who && second) {
+                remedy = strdup_printf("Waited %gs for %s. %s",
+                                       (double) job->request.wait_usec / (double) USEC_PER_SEC, who, second + 1);
+                *second = '\0';
+                r = failure_set_lines(&job->failure, job->failure.kind, before, remedy);
+                *second = '\n';
+        }
         if (r < 0)
                 job->failure.message = TAKE_PTR(before);
 }
@@ -264,7 +270,7 @@ void queue_fail_busy(Job *job) {
                         job,
                         failure_set(
                                 &job->failure, FAILURE_BUSY,
-                                "Volume %s has to wait: too many jobs are running, in all, of this caller, or of this source. Try again later.",
+                                "Volume %s has to wait: too many jobs run, of this caller, of this source or in all. Try again later.",
                                 job->request.volume));
                 return;
         }
@@ -277,9 +283,8 @@ void queue_fail_busy(Job *job) {
         why = describe_front(job, front, percent);
         job_fail(
                 job,
-                why ? failure_set(
-                              &job->failure, FAILURE_BUSY,
-                              "Volume %s is busy: %s. Try again later, or end that job with 'selvolctl cancel %llu'.",
-                              job->request.volume, why, (unsigned long long) front->id)
+                why ? failure_set(&job->failure, FAILURE_BUSY,
+                                  "Volume %s is busy: %s. Try again later, or stop that job (selvolctl cancel %llu).",
+                                  job->request.volume, why, (unsigned long long) front->id)
                     : -ENOMEM);
 }

@@ -120,7 +120,8 @@ const char *ownership_reason_text(OwnershipReason reason) {
 void reliances_free(Reliance *list, size_t n) {
         for (size_t i = 0; i < n; i++) {
                 free(list[i].root);
-                free(list[i].who);
+                free(list[i].use);
+                free(list[i].end);
                 free(list[i].volume);
         }
         free(list);

@@ -137,7 +137,8 @@ typedef struct FilesDecision {
 typedef struct Reliance {
         gid_t gid;
         char *root;   /* the directory that the holder has mounted; NULL: the same volume */
-        char *who;    /* the holder in words, for a message */
+        char *use;    /* the holder in words, and how it ends, for a message: plan_describe_use() */
+        char *end;    /* plan_describe_end() */
         char *volume; /* the holder's volume; NULL: the same volume */
 } Reliance;
 

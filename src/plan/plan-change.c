@@ -7,6 +7,7 @@
 #include "plan/plan-change.h"
 #include "plan/plan-conflict.h"
 #include "plan/plan-group.h"
+#include "plan/plan-refusal.h"
 
 /* Plans to mount a volume without holders as it was mounted the last time. Fails if that mount is not known
  * in full, because the same disk may have other volumes. */
@@ -63,11 +64,25 @@ static int check_managed(const ChangeInput *in, Failure *f) {
 
 const char *plan_relabel_context(const Volume *v) {
         const char *used = strempty(v->context),
-                   *begun = v->mark.label_state == FILES_PARTIAL ? strempty(v->mark.context) : "";
+                   *on_disk = v->mark.label_state == FILES_UNKNOWN ? "" : strempty(v->mark.context);
 
-        if (isempty(used) || streq(used, begun))
-                return begun;
-        return isempty(begun) ? used : "";
+        if (isempty(used))
+                return v->mark.label_state == FILES_PARTIAL ? on_disk : "";
+        return isempty(on_disk) || streq(used, on_disk) ? used : "";
+}
+
+/* Nobody said which one counts: that of the last mount may be what a relabel has replaced. */
+static int refuse_two_contexts(const Volume *v, const char *word, Failure *f) {
+        _cleanup_free_ char *what = NULL, *remedy = NULL;
+
+        what = strdup_printf(v->mark.label_state == FILES_PARTIAL
+                                     ? "Volume %s was last used with %s, but a relabel to %s was not completed."
+                                     : "Volume %s was last used with %s, but its files were labeled %s since.",
+                             v->id, v->context, v->mark.context);
+        remedy = strdup_printf(
+                "Pass the label that its files are to have, a level (selvolctl relabel %s --level LEVEL) or a context.",
+                word);
+        return failure_set_lines(f, FAILURE_INVALID_CONTEXT, what, remedy);
 }
 
 static int decide_relabel_context(const ChangeInput *in, char **ret, Failure *f) {
@@ -81,13 +96,10 @@ static int decide_relabel_context(const ChangeInput *in, char **ret, Failure *f)
         if (isempty(wanted) && isempty(v->context))
                 return failure_set(
                         f, FAILURE_INVALID_CONTEXT,
-                        "Volume %s has no recorded context: pass the one to relabel it to (selvolctl relabel %s CONTEXT).",
+                        "Volume %s has no recorded context: pass a level (selvolctl relabel %s --level LEVEL), or a context.",
                         v->id, word);
         if (isempty(wanted))
-                return failure_set(
-                        f, FAILURE_INVALID_CONTEXT,
-                        "Volume %s was last used with context %s, but a relabel to %s was not completed: pass the one to relabel it to.",
-                        v->id, v->context, v->mark.context);
+                return refuse_two_contexts(v, word, f);
         r = context_canonicalize(wanted, &context, f);
         if (r != 0)
                 return r;
@@ -117,14 +129,18 @@ static bool is_context_mounted(const Others *others) {
 
 static int context_mounted_failure(const char *volume, const Plan *p, Failure *f) {
         const Conflict *c = &p->conflicts[0];
-        _cleanup_free_ char *who = plan_describe_conflict(c, volume), *end = plan_describe_end(c);
+        _cleanup_free_ char *level = context_part(c->context, CONTEXT_LEVEL), *end = plan_describe_end(c),
+                            *held = NULL, *use = NULL, *what = NULL, *remedy = NULL;
 
-        if (!who || !end)
+        if (!level || !end)
                 return -ENOMEM;
-        return failure_set(
-                f, FAILURE_NOT_SUPPORTED,
-                "Volume %s can't be relabeled: it is mounted with context %s, which all files show instead of their labels, and is %s. %s. To use it with another context no relabel is needed: mount it with that one (policy OnVolumeMount; selvolctl mount with --level).",
-                volume, c->context, who, end);
+        held = strdup_printf("%s %s", isempty(level) ? "context" : "level", isempty(level) ? c->context : level);
+        use = held ? plan_describe_use(c, volume, held) : NULL;
+        if (!use)
+                return -ENOMEM;
+        what = strdup_printf("Volume %s can't be relabeled: it is in use by %s, which all files show.", volume, use);
+        remedy = strdup_printf("%s, and mount it with the other level: that needs no relabel.", end);
+        return failure_set_lines(f, FAILURE_NOT_SUPPORTED, what, remedy);
 }
 
 /* Finds a holder through whose mount the worker can write the files; NULL if the volume has no holders. */
@@ -222,7 +238,7 @@ static int find_group_mount(const Volume *v, gid_t gid, Plan *p, Failure *f) {
         if (p->share)
                 return 0;
         if (other)
-                return plan_group_conflict(v, other, p, f);
+                return plan_group_conflict(v, other, NULL, p, f);
         if (reader)
                 return failure_set(
                         f, FAILURE_NOT_SUPPORTED,

@@ -34,5 +34,6 @@ int plan_relabel(const ChangeInput *in, Plan *ret, Failure *f) _warn_unused_;
 int plan_ownership(const ChangeInput *in, gid_t gid, bool readers, Plan *ret, Failure *f) _warn_unused_;
 
 /* Returns the context for a relabel if the caller passed none: that of the present or last use, or that of an
- * incomplete relabel; "" if there is neither, or if the two differ. */
+ * incomplete relabel; "" if there is neither, or if the files have another one on disk than that of the last
+ * use. */
 const char *plan_relabel_context(const Volume *v);

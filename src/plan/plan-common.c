@@ -48,6 +48,8 @@ char *plan_describe(const Plan *p, RelabelBy wanted) {
 }
 
 const char *plan_describe_avoidance(const Plan *p) {
+        if (isempty(p->context) && (p->reason == REASON_POLICY_ALWAYS || p->reason == REASON_DRIVER_UNSUPPORTED))
+                return " To avoid that, pass \"SELinuxLevel\".";
         if (p->reason == REASON_POLICY_ALWAYS)
                 return " To avoid that, pass \"SELinuxRelabelPolicy\"=OnVolumeMount, and \"SELinuxMountSupported\"=yes if the volume is a file system of its own.";
         if (p->reason == REASON_DRIVER_UNSUPPORTED)
@@ -111,6 +113,16 @@ Traits plan_find_traits(const Settings *settings, const char *driver, const char
                 t.why_not = REASON_ACCESS_MODE_NOT_MANAGED;
         }
         return t;
+}
+
+int plan_complete_context(const Node *node, const char *user, const char *level, char **ret, Failure *f) {
+        if (!node->selinux)
+                return failure_set(f, FAILURE_NOT_SUPPORTED, "SELinux is off on this node: there are no labels.");
+        if (!node->file_context)
+                return failure_set(
+                        f, FAILURE_INVALID_CONTEXT,
+                        "The loaded SELinux policy has no context for container files (contexts/lxc_contexts): load a policy with container types, or pass a full context.");
+        return context_complete(node->file_context, user, level, ret, f);
 }
 
 int plan_check_label_type(const Settings *settings, const char *context, Failure *f) {
@@ -209,14 +221,15 @@ char *plan_describe_search(const Volume *own, const char *source, const Observed
 
 int plan_hidden_failure(const char *volume, const Volume *own, const char *source, const Observed *observed,
                         Failure *f) {
-        _cleanup_free_ char *search = plan_describe_search(own, source, observed);
+        _cleanup_free_ char *search = plan_describe_search(own, source, observed), *what = NULL, *remedy = NULL;
 
         if (!search)
                 return -ENOMEM;
-        return failure_set(
-                f, FAILURE_BUSY,
-                "Volume %s has a device that is in use, but not mounted where it can be seen: by a program that has it open alone, such as mkfs or fsck (fuser -v DEVICE), by RAID, the device mapper or swap (lsblk), or in another mount namespace (%s). End that first.",
-                volume, search);
+        what = strdup_printf("Volume %s has a device that is in use where selvol can't see it.", volume);
+        remedy = strdup_printf(
+                "End its use by mkfs or fsck (fuser -v DEVICE), RAID, device mapper or swap (lsblk), or in another mount namespace (%s).",
+                search);
+        return failure_set_lines(f, FAILURE_BUSY, what, remedy);
 }
 
 void plan_estimate(const Volume *own, Plan *p) {

@@ -15,6 +15,7 @@ typedef struct Conflict {
         Strategy strategy;
         char *context;       /* "" if there is none or it is unknown */
         uint64_t since_usec; /* 0: unknown */
+        bool stays;          /* umount(8) ends the holder: its mount stays when its user stops */
 } Conflict;
 
 typedef struct Plan {
@@ -80,6 +81,11 @@ typedef struct Traits {
  * driver's section, then the volume type's. hostPath is never managed. driver may be NULL. */
 Traits plan_find_traits(const Settings *settings, const char *driver, const char *volume_type, AccessMode mode,
                         int supported);
+
+/* Makes the context of files from the policy's, with the user and the level; both may be NULL. Returns 0,
+ * -ENOMEM, INVALID_CONTEXT, or NOT_SUPPORTED. */
+int plan_complete_context(const Node *node, const char *user, const char *level, char **ret,
+                          Failure *f) _warn_unused_;
 
 /* Checks that volumes may have the context's type. Returns 0, -ENOMEM or TYPE_NOT_ALLOWED. */
 int plan_check_label_type(const Settings *settings, const char *context, Failure *f) _warn_unused_;

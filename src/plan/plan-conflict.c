@@ -3,9 +3,9 @@
 
 #include <utlist.h>
 
-#include "basic/time-util.h"
 #include "model/context.h"
 #include "plan/plan-conflict.h"
+#include "plan/plan-refusal.h"
 
 /* A holder's own strategy and context count: the volume's are those of its strongest holder. */
 static Strategy holder_strategy(const Volume *v, const Holder *h) {
@@ -16,8 +16,9 @@ static const char *holder_context(const Volume *v, const Holder *h) {
         return h->context ? h->context : v->context;
 }
 
-static int add_conflict(Plan *p, const char *volume, const char *holder, const char *target, Strategy strategy,
-                        const char *context, uint64_t since_usec) {
+/* h NULL: a foreign mount. */
+static int add_conflict(Plan *p, const Volume *v, const Holder *h, const char *target, Strategy strategy,
+                        const char *context) {
         Conflict *grown, *c;
 
         grown = reallocarray(p->conflicts, p->n_conflicts + 1, sizeof(Conflict));
@@ -26,18 +27,19 @@ static int add_conflict(Plan *p, const char *volume, const char *holder, const c
         p->conflicts = grown;
         c = &grown[p->n_conflicts++];
         *c = (Conflict){
-                .volume = strdup(volume),
-                .holder = strdup(holder),
+                .volume = strdup(h ? v->id : ""),
+                .holder = strdup(h ? h->name : ""),
                 .target = strdup(target),
                 .strategy = strategy,
                 .context = strdup(context),
-                .since_usec = since_usec,
+                .since_usec = h ? h->since_usec : 0,
+                .stays = h && h->release_on_umount,
         };
         return c->volume && c->holder && c->target && c->context ? 0 : -ENOMEM;
 }
 
 int plan_add_conflict(Plan *p, const Volume *v, const Holder *h) {
-        return add_conflict(p, v->id, h->name, h->target, holder_strategy(v, h), holder_context(v, h), h->since_usec);
+        return add_conflict(p, v, h, h->target, holder_strategy(v, h), holder_context(v, h));
 }
 
 /* Whether the plan conflicts with a mount of the same superblock, or a holder of the same volume, that has
@@ -87,117 +89,11 @@ int plan_find_conflicts(const Others *others, Plan *p) {
                 }
                 if (!use_conflicts(p, strategy, context))
                         continue;
-                r = v ? add_conflict(p, v->id, h->name, m->target, strategy, context, h->since_usec)
-                      : add_conflict(p, "", "", m->target, strategy, context, 0);
+                r = add_conflict(p, v, h, m->target, strategy, context);
                 if (r < 0)
                         return r;
         }
         return 0;
-}
-
-static void format_since(uint64_t usec, char buffer[static 64]) {
-        time_t t = (time_t) (usec / USEC_PER_SEC);
-        struct tm tm;
-
-        if (usec == 0 || !gmtime_r(&t, &tm) || strftime(buffer, 64, " since %Y-%m-%d %H:%M:%S UTC", &tm) == 0)
-                buffer[0] = '\0';
-}
-
-char *plan_describe_conflict(const Conflict *c, const char *volume) {
-        _cleanup_free_ char *holder = string_escape(c->holder, 120), *target = string_escape(c->target, 200),
-                            *id = text_make_clean(strempty(c->volume));
-        const char *who;
-        char since[64];
-
-        if (!holder || !target || !id)
-                return NULL;
-        if (isempty(c->volume))
-                return strdup_printf("mounted at %s, not by selvol", target);
-        who = streq(holder, target) ? "a mount" : holder;
-        format_since(c->since_usec, since);
-        if (streq(c->volume, volume))
-                return strdup_printf("held by %s at %s%s", who, target, since);
-        return strdup_printf("held as volume %s by %s at %s%s", id, who, target, since);
-}
-
-char *plan_describe_end(const Conflict *c) {
-        const char *holder_of = startswith(c->holder, "podman:"),
-                   *of_podman = strempty(startswith(strempty(c->volume), PODMAN_IDS));
-        const bool podman = !isempty(of_podman) && streq_ptr(holder_of, of_podman);
-        _cleanup_free_ char *holder = string_escape(c->holder, 120), *target = shell_quote(c->target),
-                            *name = shell_quote(of_podman);
-
-        if (!holder || !target || !name)
-                return NULL;
-        if (podman)
-                return strdup_printf("Stop its containers (podman stop $(podman ps -q --filter volume=%s))", name);
-        if (isempty(c->volume) || streq(c->holder, c->target))
-                return strdup_printf("Stop what uses it there, then unmount it (%s %s)",
-                                     isempty(c->volume) ? "umount" : "selvolctl unmount", target);
-        return strdup_printf("Stop %s (if its mount stays then: selvolctl unmount %s)", holder, target);
-}
-
-/* Describes how the plan uses the volume. NULL on lack of memory. */
-static char *describe_wish(const Plan *p) {
-        switch (p->strategy) {
-        case STRATEGY_CONTEXT_MOUNT:
-                return strdup_printf("mounted with context %s", p->context);
-        case STRATEGY_RELABEL:
-                return strdup_printf("relabeled %s%s", isempty(p->context) ? "by the container runtime" : "to ",
-                                     p->context);
-        default:
-                return strdup("mounted without a context");
-        }
-}
-
-/* NULL on lack of memory. */
-static char *describe_use(const Conflict *c) {
-        if (!isempty(c->context))
-                return strdup_printf("with context %s, ", c->context);
-        return strdup(c->strategy == STRATEGY_RELABEL ? "with labels that a runtime chose, " : "without a context ");
-}
-
-/* NULL on lack of memory. */
-static char *describe_remedy(const Plan *p, const Request *q) {
-        const Conflict *c = &p->conflicts[0];
-        bool both_relabel = p->strategy == STRATEGY_RELABEL && c->strategy == STRATEGY_RELABEL;
-        _cleanup_free_ char *end = plan_describe_end(c);
-
-        if (!end)
-                return NULL;
-
-        if (both_relabel && isempty(p->context))
-                return strdup_printf(
-                        "Without a level it is not known what the runtime would write: pass \"SELinuxLevel\", or \"RelabelBy\"=none if the holder relies on no labels, as a privileged container does. %s otherwise",
-                        end);
-        if (both_relabel && isempty(c->context))
-                return strdup_printf(
-                        "It was mounted there without a level, so it is not known which labels that holder relies on. %s, and mount it again with \"SELinuxLevel\", or with \"RelabelBy\"=none if the holder relies on no labels, as a privileged container does",
-                        end);
-        return strdup_printf(
-                "%s%s", end,
-                !q                 ? ""
-                : q->wait_usec > 0 ? ", or ask for the same context and policy"
-                                   : ", pass \"WaitUSec\" to wait for that, or ask for the same context and policy");
-}
-
-int plan_conflict_failure(const char *volume, const Plan *p, const Request *q, Failure *f) {
-        assert(p->n_conflicts > 0);
-
-        const Conflict *c = &p->conflicts[0];
-        _cleanup_free_ char *wish = describe_wish(p), *who = plan_describe_conflict(c, volume),
-                            *held = describe_use(c), *remedy = describe_remedy(p, q), *more = NULL;
-
-        _cleanup_free_ char *word = shell_quote(isempty(c->volume) ? volume : c->volume);
-
-        more = p->n_conflicts > 1 && word
-                       ? strdup_printf(", and %zu more (selvolctl show %s)", p->n_conflicts - 1, word)
-                       : strdup("");
-        if (!word || !wish || !who || !held || !remedy || !more)
-                return -ENOMEM;
-        return failure_set(f, FAILURE_CONTEXT_CONFLICT,
-                           "Volume %s is in use %s%s%s. It can't be %s at the same time. %s.", volume, held, who,
-                           more, wish, remedy);
 }
 
 /* --- options --- */
@@ -229,7 +125,12 @@ static char *describe_sharer(const Sharer *s, const char *volume) {
                 .since_usec = h ? h->since_usec : 0,
         };
 
-        return s->target ? plan_describe_conflict(&c, volume) : strdup("kept mounted where it can't be seen");
+        _cleanup_free_ char *who = NULL;
+
+        if (!s->target)
+                return strdup("kept mounted where it can't be seen");
+        who = plan_describe_use(&c, volume, NULL);
+        return who ? strdup_printf("in use by %s", who) : NULL;
 }
 
 static int refuse_shared_option(const Sharer *s, const Request *q, const char *option, Failure *f) {

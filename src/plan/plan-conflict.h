@@ -12,18 +12,6 @@ int plan_add_conflict(Plan *p, const Volume *v, const Holder *h) _warn_unused_;
  * conflicts. Returns 0 or -ENOMEM. */
 int plan_find_conflicts(const Others *others, Plan *p) _warn_unused_;
 
-/* Fails with a message about the plan's conflicts. q: the request, which can wait for their end; NULL: the
- * caller can't. Returns CONTEXT_CONFLICT or -ENOMEM. */
-int plan_conflict_failure(const char *volume, const Plan *p, const Request *q, Failure *f) _warn_unused_;
-
-/* Describes a conflict of the volume: "held by H at T since D". Returns a new string, NULL on lack of
- * memory. */
-char *plan_describe_conflict(const Conflict *c, const char *volume) _warn_unused_;
-
-/* Describes how the conflict ends: "Stop H (if its mount stays then: selvolctl unmount T)". An unmount alone
- * would take the volume from who uses it. Returns a new string, NULL on lack of memory. */
-char *plan_describe_end(const Conflict *c) _warn_unused_;
-
 /* Checks that a mounted file system has the options of the request, except those that are attributes of one
  * mount: the kernel silently drops the options of a further mount. The file system has an option if selvol
  * mounted it with the option, or if the caller of AdoptVolume passed the option; its defaults are not known.

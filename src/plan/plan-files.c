@@ -5,6 +5,7 @@
 
 #include "basic/path-util.h"
 #include "plan/plan-files.h"
+#include "plan/plan-refusal.h"
 
 /* --- the mark --- */
 
@@ -258,14 +259,14 @@ int files_check_reliances(const FilesDecision *d, const char *volume, const char
         if (!first)
                 return 0;
 
-        _cleanup_free_ char *word = shell_quote(first->volume ?: volume), *more = NULL;
+        _cleanup_free_ char *wish = strdup_printf("group %" PRIu32, d->gid);
 
-        more = found > 1 && word ? strdup_printf(", and %zu more (selvolctl show %s)", found - 1, word) : strdup("");
-        if (!word || !more)
-                return -ENOMEM;
-        return failure_set(f, FAILURE_GROUP_CONFLICT,
-                           "Volume %s is in use with group %" PRIu32
-                           ", %s%s. Its files can't be given to group %" PRIu32
-                           " at the same time. End that first, or ask for the same group.",
-                           volume, first->gid, first->who, more, d->gid);
+        return plan_refuse(&(Refusal){ .volume = volume,
+                                       .shown = first->volume ?: volume,
+                                       .use = first->use,
+                                       .n_more = found - 1,
+                                       .wish = wish,
+                                       .end = first->end,
+                                       .same = found == 1 ? "use its group" : NULL },
+                           FAILURE_GROUP_CONFLICT, f);
 }

@@ -6,6 +6,7 @@
 
 #include "plan/plan-conflict.h"
 #include "plan/plan-group.h"
+#include "plan/plan-refusal.h"
 
 /* The request counts first, then the driver's section, then the volume type's, then kubelet's default. */
 static FSGroupPolicy find_policy(const Settings *settings, const Request *q) {
@@ -68,23 +69,27 @@ void plan_decide_group(const Settings *settings, const Request *q, const FileSys
         p->fs_group = q->fs_group;
 }
 
-int plan_group_conflict(const Volume *v, const Holder *h, Plan *p, Failure *f) {
-        _cleanup_free_ char *who = NULL, *wanted = NULL, *end = NULL;
+static char *describe_group(gid_t gid) {
+        return gid == GID_NONE ? strdup("no group") : strdup_printf("group %" PRIu32, gid);
+}
+
+int plan_group_conflict(const Volume *v, const Holder *h, const Request *q, Plan *p, Failure *f) {
+        _cleanup_free_ char *held = describe_group(h->fs_group), *wish = describe_group(p->fs_group), *use = NULL,
+                            *end = NULL;
         int r;
 
         r = plan_add_conflict(p, v, h);
-        if (r < 0)
-                return r;
-        who = plan_describe_conflict(&p->conflicts[0], v->id);
-        end = plan_describe_end(&p->conflicts[0]);
-        wanted = p->fs_group == GID_NONE ? strdup("used without a group")
-                                         : strdup_printf("used with group %" PRIu32, p->fs_group);
-        if (!who || !wanted || !end)
+        if (r < 0 || !held)
                 return -ENOMEM;
-        return failure_set(
-                f, FAILURE_GROUP_CONFLICT,
-                "Volume %s is in use with another group, %s. It can't be %s at the same time. %s, or ask for the same group.",
-                v->id, who, wanted, end);
+        use = plan_describe_use(&p->conflicts[0], v->id, held);
+        end = plan_describe_end(&p->conflicts[0]);
+        return plan_refuse(&(Refusal){ .volume = v->id,
+                                       .use = use,
+                                       .wish = wish,
+                                       .end = end,
+                                       .same = "use its group",
+                                       .may_wait = q && q->wait_usec == 0 },
+                           FAILURE_GROUP_CONFLICT, f);
 }
 
 /* Whether the option that gives the group conflicts with a holder: the option belongs to the superblock,
@@ -104,7 +109,7 @@ static const Holder *choose_share(const Holder *a, const Holder *b) {
         return a && !a->covered_by ? a : b;
 }
 
-int plan_find_share(const Others *others, const FileSystem *fs, bool user_namespace, Plan *p, Failure *f) {
+int plan_find_share(const Others *others, const FileSystem *fs, const Request *q, Plan *p, Failure *f) {
         const Holder *h, *plain = NULL, *mapped = NULL, *other = NULL, *unsettled = NULL;
         const Volume *own = others->own;
 
@@ -114,12 +119,12 @@ int plan_find_share(const Others *others, const FileSystem *fs, bool user_namesp
                 if (streq(h->target, others->target))
                         continue;
                 if (option_conflicts(p, h))
-                        return plan_group_conflict(own, h, p, f);
+                        return plan_group_conflict(own, h, others->adopting ? NULL : q, p, f);
                 if (h->state != HOLDER_MOUNTED)
                         unsettled = h;
                 else if (!holder_is_mapped(h))
                         plain = choose_share(plain, h);
-                else if (swap_serves(p, h, user_namespace))
+                else if (swap_serves(p, h, q->user_namespace))
                         mapped = choose_share(mapped, h);
                 else
                         other = h;
@@ -131,11 +136,9 @@ int plan_find_share(const Others *others, const FileSystem *fs, bool user_namesp
         /* A job that still has a claim on the volume goes first. Without such a job, a lost one may have left
          * a mount. */
         if (unsettled && others->claimed)
-                return failure_set(
-                        f, FAILURE_BUSY,
-                        "It is not known yet whether volume %s is mounted at %s, and a further mount has to show the same files: try again.",
-                        own->id, unsettled->target);
-        return other ? plan_group_conflict(own, other, p, f) : 0;
+                return failure_set(f, FAILURE_BUSY, "Volume %s is being mounted or unmounted at %s: try again.",
+                                   own->id, unsettled->target);
+        return other ? plan_group_conflict(own, other, q, p, f) : 0;
 }
 
 /* A holder with a group relies on the group of the files on disk. */
@@ -191,20 +194,29 @@ static int find_relying(const Volumes *volumes, const char *volume, const char *
 static int add_reliance(const Relying *relying, const char *volume, Reliance **list, size_t *n) {
         const Holder *h = relying->holder;
         const Conflict c = {
-                .volume = relying->volume->id, .holder = h->name, .target = h->target, .since_usec = h->since_usec
+                .volume = relying->volume->id,
+                .holder = h->name,
+                .target = h->target,
+                .since_usec = h->since_usec,
+                .stays = h->release_on_umount,
         };
+        _cleanup_free_ char *group = describe_group(h->disk_gid);
         Reliance one = { .gid = h->disk_gid };
         Reliance *grown;
+
+        if (!group)
+                return -ENOMEM;
 
         grown = reallocarray(*list, *n + 1, sizeof(Reliance));
         if (!grown)
                 return -ENOMEM;
         *list = grown;
-        one.who = plan_describe_conflict(&c, volume);
+        one.use = plan_describe_use(&c, volume, group);
+        one.end = plan_describe_end(&c);
         one.volume = strdup(c.volume);
         one.root = isempty(relying->root) ? NULL : strdup(relying->root);
         grown[(*n)++] = one;
-        return one.who && one.volume && (isempty(relying->root) || one.root) ? 0 : -ENOMEM;
+        return one.use && one.end && one.volume && (isempty(relying->root) || one.root) ? 0 : -ENOMEM;
 }
 
 int plan_find_reliances(const Volumes *volumes, const char *volume, const char *target, const Observed *observed,

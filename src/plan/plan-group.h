@@ -11,15 +11,15 @@
 void plan_decide_group(const Settings *settings, const Request *q, const FileSystem *fs, Plan *p);
 
 /* Sets p->share to a mounted holder of the volume whose mount a further holder gets as a clone; NULL if there
- * is none. user_namespace: the runtime will idmap the mount. Returns 0; GROUP_CONFLICT if all mounts swap
+ * is none. q: the request, for user_namespace and wait_usec. Returns 0; GROUP_CONFLICT if all mounts swap
  * groups in a way that does not fit the plan, and another mount is impossible; BUSY if another mount is
  * impossible, and it is not known yet whether a holder has a mount; or -ENOMEM. */
-int plan_find_share(const Others *others, const FileSystem *fs, bool user_namespace, Plan *p,
-                    Failure *f) _warn_unused_;
+int plan_find_share(const Others *others, const FileSystem *fs, const Request *q, Plan *p, Failure *f) _warn_unused_;
 
 /* Adds a holder that uses the volume with another group to the conflicts, and fails with a message about it.
- * Returns GROUP_CONFLICT or -ENOMEM. */
-int plan_group_conflict(const Volume *v, const Holder *h, Plan *p, Failure *f) _warn_unused_;
+ * q: the request, which can wait for the end of the conflict; NULL: the caller can't. Returns GROUP_CONFLICT
+ * or -ENOMEM. */
+int plan_group_conflict(const Volume *v, const Holder *h, const Request *q, Plan *p, Failure *f) _warn_unused_;
 
 /* Finds the holders that rely on the present group of the files on disk, for files_check_reliances(): other
  * holders of the volume than the one at target, without root, and holders of other volumes on the same

@@ -6,6 +6,7 @@
 #include "model/context.h"
 #include "plan/plan-conflict.h"
 #include "plan/plan-group.h"
+#include "plan/plan-refusal.h"
 #include "plan/plan-source.h"
 #include "plan/plan.h"
 
@@ -22,12 +23,8 @@ static int decide_context(const PlanInput *in, Plan *p, Failure *f) {
                 r = free_and_strdup(&context, q->context);
         else if (!q->level && in->node->mls)
                 return free_and_strdup(&p->context, "");
-        else if (!in->node->file_context)
-                return failure_set(
-                        f, FAILURE_INVALID_CONTEXT,
-                        "The loaded SELinux policy has no context for container files (contexts/lxc_contexts): load a policy with container types, or pass a full \"SELinuxContext\".");
         else
-                r = context_complete(in->node->file_context, q->user, q->level, &context, f);
+                r = plan_complete_context(in->node, q->user, q->level, &context, f);
         if (r != 0)
                 return r;
         r = plan_check_label_type(in->settings, context, f);
@@ -96,7 +93,7 @@ static int decide_strategy(const PlanInput *in, Plan *p, Failure *f) {
                         return decide_plain(in, p, REASON_NOT_RELABELED);
                 return failure_set(
                         f, FAILURE_LEVEL_REQUIRED,
-                        "Policy OnVolumeMount needs the pod's level: pass \"SELinuxLevel\", for example s0:c10,c20, or a full \"SELinuxContext\"; or \"RelabelBy\"=none if the holder relies on no labels, as a privileged container does. Categories are not generated.");
+                        "Policy OnVolumeMount needs the level: pass \"SELinuxLevel\", for example s0:c10,c20, or \"RelabelBy\"=none if no labels matter. Levels are not generated.");
         }
         if (!t.supports_mount)
                 return decide_plain(in, p, REASON_DRIVER_UNSUPPORTED);
@@ -169,10 +166,7 @@ static int check_hidden(const PlanInput *in, const Others *others, const Plan *p
         search = plan_describe_search(own, in->request->source, in->observed);
         if (!search)
                 return -ENOMEM;
-        return failure_set(
-                f, FAILURE_CONTEXT_CONFLICT,
-                "Volume %s was unmounted, but a mount namespace that can't be seen keeps it mounted with context '%s': end the containers that have it (%s), or ask for the same context and policy.",
-                in->request->volume, own->context, search);
+        return plan_hidden_conflict(own, p, search, f);
 }
 
 /* Decides everything that depends on other users of the volume. */
@@ -188,7 +182,7 @@ static int decide_among_others(const PlanInput *in, const Others *others, const 
         if (r != 0)
                 return r;
 
-        r = plan_find_share(others, fs, in->request->user_namespace, p, f);
+        r = plan_find_share(others, fs, in->request, p, f);
         if (r != 0)
                 return r;
         /* An adopted mount has its options already. */

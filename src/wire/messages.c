@@ -269,7 +269,8 @@ DEFINE_MESSAGE(FilesWanted, files_wanted, FILES_WANTED_TYPE);
 static const MessageField reliance_fields[] = {
         FIELD_U32(Reliance, gid),
         FIELD_TEXT_OR_NULL(Reliance, root),
-        FIELD_LINE(Reliance, who),
+        FIELD_LINE(Reliance, use),
+        FIELD_LINE(Reliance, end),
         FIELD_STRING(Reliance, volume, message_volume_is_good, true),
 };
 DEFINE_MESSAGE(Reliance, reliance, RELIANCE_TYPE);

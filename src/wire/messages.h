@@ -206,7 +206,7 @@ DECLARE_MESSAGE(PlanQuestion, plan_question);
 #define FILES_WANTED_TYPE "(subssbbsbbbbu)"
 DECLARE_MESSAGE(FilesWanted, files_wanted);
 
-#define RELIANCE_TYPE "(usss)"
+#define RELIANCE_TYPE "(ussss)"
 DECLARE_MESSAGE(Reliance, reliance);
 
 typedef enum PlanStep {

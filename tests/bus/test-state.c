@@ -256,7 +256,7 @@ static void test_room(Fixture *f, gconstpointer data) {
         if (row->forgotten)
                 g_variant_unref(expect_reply(f, call));
         else
-                expect_error(f, call, "LimitReached", "unmount one, or forget one");
+                expect_error(f, call, "LimitReached", "Unmount one, or forget one");
         daemon_stop(f, SIGTERM);
         g_assert_cmpuint(count_records(f, "id LIKE '%w'"), ==, row->forgotten != NULL);
         g_assert_cmpuint(count_records(f, forgotten), ==, 0);
@@ -273,8 +273,8 @@ typedef struct Growth {
 
 #define MIB(n) "UPDATE volume SET source=printf('%.*c', 1048576, 'x') WHERE CAST(substr(id,3) AS INTEGER) <= " #n ";"
 #define OWN    "UPDATE volume SET introducer=0; UPDATE holder SET owner=0"
-#define ALL_IN "in all records have "
-#define OWN_IN "in the records of this caller have "
+#define ALL_IN "The texts of all records take "
+#define OWN_IN "The texts of the records of this caller take "
 
 static const Growth growths[] = {
         { "holders/root", 3072, "" },

@@ -298,8 +298,9 @@ TEST_PLUGIN(test_conflict, "conflict") {
                      "{'Holder': <'pod-A'>, 'SELinuxLevel': <'s0:c3,c4'>, 'SELinuxRelabelPolicy': "
                      "<'OnVolumeMount'>, 'SELinuxMountSupported': <true>}");
         assert_answer(c, "VolumeDriver.Create", CREATE_DB, DONE);
-        assert_refused(c, "VolumeDriver.Mount", DB, "held by pod-A at /var/lib/kubelet/pods/a/volumes/v since");
-        assert_refused(c, "VolumeDriver.Mount", DB, "pass wait to wait for that");
+        assert_refused(c, "VolumeDriver.Mount", DB, "in use by pod-A with level s0:c3,c4 since");
+        assert_refused(c, "VolumeDriver.Mount", DB,
+                       "you asked for s0:c1,c2. Stop pod-A, wait for it with wait, or use its level.");
         g_assert_cmpuint(count_holders(&c->f, "db"), ==, 1);
 }
 

@@ -188,7 +188,7 @@ int append_plan(const Chance *c, sd_bus_message *m) {
         const char *wanted[4] = { NULL };
         g_autofree char **endless = NULL;
 
-        Reliance reliance = { .gid = random_group(c), .who = (char *) "who" };
+        Reliance reliance = { .gid = random_group(c), .use = (char *) "pod-1", .end = (char *) "Stop it" };
         PlanAnswer a = {
                 .step = percent(c, 90) ? PLAN_GO : below(c, PLAN_STEPS),
                 .seclabel = (int) below(c, 3) - 1,

@@ -250,7 +250,7 @@ static void test_power_cut(Disk *d) {
 
 /* ext4 has counted the mount, which failed later. */
 static void test_failed(Disk *d) {
-        const Reliance other = { .gid = 2000, .who = (char *) "another holder" };
+        const Reliance other = { .gid = 2000, .use = (char *) "another holder", .end = (char *) "Stop it" };
         Arguments a = of_disk(d);
 
         a.files.force = true;

@@ -363,8 +363,8 @@ TEST(test_map_unsupported, "/ownership/map-unsupported") {
 /* Another pod relies on the group of the files. The worker may map, but not walk. */
 TEST(test_reliance, "/ownership/reliance") {
         g_autofree char *image = make_owned_volume("relied-on", "ext4"), *target = make_target("relied-on-here");
-        const Reliance other = { .gid = 1000, .who = (char *) "pod-1" },
-                       same = { .gid = 2000, .who = (char *) "pod-2" };
+        const Reliance other = { .gid = 1000, .use = (char *) "pod-1", .end = (char *) "Stop it" },
+                       same = { .gid = 2000, .use = (char *) "pod-2", .end = (char *) "Stop it" };
         Arguments a =
                 volume_at(image, "ext4", target, .files = wanted_group(2000), .reliances = &other, .n_reliances = 1);
 
@@ -391,7 +391,7 @@ TEST(test_reliance, "/ownership/reliance") {
 TEST(test_reliance_ends, "/ownership/reliance-ends") {
         g_autofree char *image = make_owned_volume("relied-on-no-more", "ext4"),
                         *target = make_target("no-more-here");
-        const Reliance other = { .gid = 1000, .who = (char *) "pod-1" };
+        const Reliance other = { .gid = 1000, .use = (char *) "pod-1", .end = (char *) "Stop it" };
         Arguments a = volume_at(image, "ext4", target, .files = wanted_group(2000), .reliances = &other,
                                 .n_reliances = 1, .reliances_end = true);
 

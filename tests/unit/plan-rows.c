@@ -67,7 +67,7 @@ static void add_holder(Fixture *x, const char *item) {
                 { "here", set_flag, &h->relabeled_here },   { "ro", set_flag, &h->read_only },
                 { "shows", set_gid, &h->fs_group },         { "state", set_holder_state, &h->state },
                 { "superblock", set_text, &h->superblock }, { "context", set_string, &h->context },
-                { "id", set_number, &h->mount_id },
+                { "id", set_number, &h->mount_id },         { "stays", set_flag, &h->release_on_umount },
         };
 
         for (char **word = words + 2; *word; word++)

@@ -373,8 +373,9 @@ TEST(test_reliances, "/files/reliances") {
                 const FilesDecision d = { .ownership = rows[i].action, .gid = WANTED, .disk_gid = rows[i].disk_gid };
                 const Reliance one = { .gid = rows[i].held_gid,
                                        .root = (char *) rows[i].held,
-                                       .who = (char *) "pod-1" },
-                               three[] = { one, one, { .gid = rows[i].disk_gid, .who = (char *) "pod-2" } };
+                                       .use = (char *) "pod-1 with group 5",
+                                       .end = (char *) "Stop pod-1" },
+                               three[] = { one, one, { .gid = rows[i].disk_gid, .use = (char *) "pod-2" } };
                 _cleanup_failure_ Failure f = { 0 }, more = { 0 }, none = { 0 };
                 int r = files_check_reliances(&d, TEST_VOLUME, rows[i].root, &one, 1, &f);
 
@@ -382,10 +383,13 @@ TEST(test_reliances, "/files/reliances") {
                         assert_success(r, &f);
                         continue;
                 }
-                assert_failure(r, &f, FAILURE_GROUP_CONFLICT, TEST_VOLUME, "group 3000", "pod-1.");
+                assert_failure(r, &f, FAILURE_GROUP_CONFLICT, TEST_VOLUME,
+                               "is in use by pod-1 with group 5; you asked for group 3000.\n"
+                               "Stop pod-1, or use its group.");
                 r = files_check_reliances(&d, TEST_VOLUME, rows[i].root, three, 3, &more);
                 assert_failure(r, &more, FAILURE_GROUP_CONFLICT,
-                               "pod-1, and 1 more (selvolctl show " TEST_VOLUME ").");
+                               "pod-1 with group 5, and by 1 more (selvolctl show " TEST_VOLUME
+                               "); you asked for group 3000.\nStop pod-1 and the others.");
                 r = files_check_reliances(&d, TEST_VOLUME, rows[i].root, NULL, 0, &none);
                 assert_success(r, &none);
         }

@@ -24,7 +24,7 @@ static const Case cases[] = {
         { "same", OWN, "commit=5,discard", "discard,commit=5", NULL },
         { "fewer", OWN, "commit=5,discard", "commit=5", NULL },
         { "none-any-more", OWN, "commit=5", "", NULL },
-        { "new", OWN, "", "commit=5", "'commit=5': its file system is mounted with none (held by pod-1 at " },
+        { "new", OWN, "", "commit=5", "'commit=5': its file system is mounted with none (in use by pod-1 since " },
         { "another-value", OWN, "commit=5,noexec", "commit=6",
           "'commit=6': its file system is mounted with commit=5,noexec (" },
         { "one-of-two", OWN, "discard", "discard,data=journal", "'data=journal'" },
@@ -39,14 +39,14 @@ static const Case cases[] = {
         { "adopted-other", OWN, "commit=5", "commit=6", "mounted with commit=5", .unknown = true, .adopted = true },
 
         { "volume-same", OTHER, "commit=5", "commit=5", NULL },
-        { "volume-new", OTHER, "", "commit=5", "with none (held as volume other by pod-1 at " },
+        { "volume-new", OTHER, "", "commit=5", "with none (in use by pod-1 (as volume other) since " },
         { "volume-subvolume", OTHER, "subvol=a,discard", "subvol=b,discard", NULL, .fs_type = "btrfs" },
         { "volume-subvolume-new", OTHER, "subvol=a", "subvolid=300,discard", "'discard'", .fs_type = "btrfs" },
 
         { "stranger", STRANGER, NULL, "", NULL },
         { "stranger-attributes", STRANGER, NULL, "noatime", NULL },
         { "stranger-new", STRANGER, NULL, "discard",
-          "options that selvol does not know (mounted at /mnt/x, not by selvol)" },
+          "options that selvol does not know (in use by a mount at /mnt/x (not selvol's))" },
         { "stranger-subvolume", STRANGER, NULL, "subvol=b", NULL, .fs_type = "btrfs" },
 
         { "hidden-same", HIDDEN, "commit=5", "commit=5", NULL },

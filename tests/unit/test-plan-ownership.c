@@ -308,8 +308,8 @@ static void test_share_refused(Fixture *x, gconstpointer data) {
         assert_not_shared(x);
 
         use(x, "tmpfs", NULL);
-        assert_failure(fixture_plan(x), &x->failure, FAILURE_GROUP_CONFLICT, TEST_VOLUME, "pod-1", TARGET_1,
-                       TEST_SINCE, "Stop pod-1 (if its mount stays then: selvolctl unmount " TARGET_1 ")");
+        assert_failure(fixture_plan(x), &x->failure, FAILURE_GROUP_CONFLICT, TEST_VOLUME, "in use by pod-1 with",
+                       TEST_SINCE, ".\nStop pod-1, wait for it with \"WaitUSec\", or use its group.");
         g_assert_null(strstr(x->failure.message, "4294967295"));
         assert_conflict(&x->plan);
 
@@ -348,7 +348,7 @@ static void test_option_conflict(Fixture *x, gconstpointer data) {
                         h->fs_group = conflicts[i].shown;
                         h->disk_gid = conflicts[i].on_disk;
                         assert_failure(fixture_plan(x), &x->failure, FAILURE_GROUP_CONFLICT, TEST_VOLUME,
-                                       "used with group 3000", "pod-1", TARGET_1, TEST_SINCE);
+                                       "asked for group 3000", "pod-1", TEST_SINCE);
                         assert_conflict(&x->plan);
                 }
 }
@@ -386,16 +386,17 @@ static void test_check_own(Fixture *x, gconstpointer data) {
                                         continue;
                                 }
                                 assert_failure(r, &x->failure, FAILURE_GROUP_CONFLICT, TEST_VOLUME,
-                                               "given to group 3000", "held by pod-1 at " TARGET_1, TEST_SINCE,
-                                               "End that first");
+                                               "in use by pod-1 with group", TEST_SINCE, "asked for group 3000.",
+                                               "Stop pod-1, or use its group.");
                                 g_assert_null(strstr(x->failure.message, "more"));
                         }
 }
 
-static void assert_reliance(const Reliance *one, gid_t gid, const char *root, const char *who) {
+static void assert_reliance(const Reliance *one, gid_t gid, const char *root, const char *use, const char *end) {
         g_assert_cmpuint(one->gid, ==, gid);
         g_assert_cmpstr(one->root, ==, root);
-        g_assert_cmpstr(one->who, ==, who);
+        g_assert_cmpstr(one->use, ==, use);
+        g_assert_cmpstr(one->end, ==, end);
 }
 
 /* A reliance is about the group on disk, not about the shown group. Reliances have the order of their
@@ -419,10 +420,10 @@ static void test_reliances(Fixture *x, gconstpointer data) {
 
         g_assert_cmpint(plan_find_reliances(&x->volumes, TEST_VOLUME, TARGET_2, &x->observed, &list, &n), ==, 0);
         g_assert_cmpuint(n, ==, 3);
-        assert_reliance(&list[0], 4000, NULL, "held by pod-1 at " TARGET_1 " " TEST_SINCE);
-        assert_reliance(&list[1], 0, "/a", "held as volume pvc-other by pod-3 at " TARGET_3 " " TEST_SINCE);
-        assert_reliance(&list[2], OTHER, NULL,
-                        "held as volume pvc-other by pod-4 at /var/lib/kubelet/pods/4/v " TEST_SINCE);
+        assert_reliance(&list[0], 4000, NULL, "pod-1 with group 4000 " TEST_SINCE, "Stop pod-1");
+        assert_reliance(&list[1], 0, "/a", "pod-3 (as volume pvc-other) with group 0 " TEST_SINCE, "Stop pod-3");
+        assert_reliance(&list[2], OTHER, NULL, "pod-4 (as volume pvc-other) with group 2000 " TEST_SINCE,
+                        "Stop pod-4");
         reliances_free(list, n);
 }
 

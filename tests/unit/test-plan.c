@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "plan/plan-conflict.h"
+#include "plan/plan-refusal.h"
 #include "plan-rows.h"
 
 /* Each row of the tables in tests/data is a plan. */
@@ -43,9 +43,8 @@ static void assert_message_helps(int r, const Failure *f) {
                                "not generated");
                 break;
         case FAILURE_CONTEXT_CONFLICT:
-                assert_failure(r, f, FAILURE_CONTEXT_CONFLICT, TEST_VOLUME, "pod-1", TARGET_1,
-                               "Stop pod-1 (if its mount stays then: selvolctl unmount " TARGET_1 ")",
-                               "at the same time", "since 2026-01-02 03:04:05 UTC");
+                assert_failure(r, f, FAILURE_CONTEXT_CONFLICT, TEST_VOLUME, "is in use by pod-1", "; you asked for ",
+                               "since 2026-01-02 03:04:05 UTC", ".\nStop pod-1, ");
                 break;
         case FAILURE_TYPE_NOT_ALLOWED:
                 assert_failure(r, f, FAILURE_TYPE_NOT_ALLOWED, "To allow it");

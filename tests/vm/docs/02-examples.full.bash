@@ -18,7 +18,7 @@ is 'csi: the group' "$(stat -c %g "$A")" 1000
 like 'csi: the pod is in the target' "$(property "$csi_driver:v1" Holders)" '"Holder" s "uid-a"'
 node_publish_volume v1 /dev/scratch0 "$B" false '' "$(csi_context s0:c3,c4)"
 is 'csi: another context' "$(grpc_status)" FAILED_PRECONDITION
-like 'csi: says who has it' "$selvol_message" 'held by uid-a'
+like 'csi: says who has it' "$selvol_message" 'in use by uid-a with level s0:c1,c2'
 node_publish_volume v1 /dev/nothing "$B" false ''
 is 'csi: no such device' "$(grpc_status)" INVALID_ARGUMENT
 mount --bind "$A" "$B"
@@ -51,7 +51,7 @@ like 'flex: init' "$(flex_init)" '"selinuxRelabel":false' '"fsGroup":false'
 is 'flex: mount' "$(flex_mount "$A" "$(flex_options a s0:c1,c2)")" '{"status":"Success"}'
 is_labeled 'flex: the label' "$A" s0:c1,c2
 like 'flex: read-only' "$(flags "$A")" ,ro,
-like 'flex: another level' "$(flex_mount "$B" "$(flex_options b s0:c3,c4)")" '"status":"Failure"' 'held by a '
+like 'flex: another level' "$(flex_mount "$B" "$(flex_options b s0:c3,c4)")" '"status":"Failure"' 'in use by a with level s0:c1,c2'
 like 'flex: no runtime relabels' "$(selvol_call() { echo "$*"; }; flex_mount "$A" "$(flex_options a s0)")" ' RelabelBy s service'
 is 'flex: unmount' "$(flex_unmount "$A")" '{"status":"Success"}'
 yes 'flex: it is not mounted any more' is_not_mounted "$A"

@@ -51,15 +51,15 @@ unmount_volume pvc-1 "$C"
 is 'pod C: unmounted' "$(field Unmounted)" true
 yes 'pod A keeps the volume' test -e "$A/file"
 
-refused 'pod B: refused' ContextConflict "$A" mount_with s0:c20,c30 pvc-1 /dev/scratch0 "$B" 'Holder s pod-B'
-like 'pod B: told by whom, since when, and what to do' "$message" pod-A "since ${before:0:13}" "$file_type:s0:c0,c10" \
-    "$file_type:s0:c20,c30" 'Stop pod-A'
+refused 'pod B: refused' ContextConflict 'in use by pod-A with level s0:c0,c10' mount_with s0:c20,c30 pvc-1 /dev/scratch0 "$B" 'Holder s pod-B'
+like 'pod B: told by whom, since when, and what to do' "$message" pod-A "since ${before:0:13}" \
+    'you asked for s0:c20,c30.' 'Stop pod-A, wait for it with "WaitUSec", or use its level.'
 plan_volume pvc-1 /dev/scratch0 "$B" 'SELinuxLevel s s0:c20,c30' "$policy" "$supported"
 like 'pod B: the plan says the same' "$reply" '"ErrorName" s "ContextConflict"' "\"Volume\" s \"pvc-1\" \"Holder\" s \"pod-A\" \"Target\" s \"$A\""
 soon 'the signal ContextConflict' grep -q ContextConflict "$scratch/signals"
 
 mount_with s0:c20,c30 pvc-1 /dev/scratch0 "$B" 'Holder s pod-B' 'WaitUSec t 1000000'
-expect_error 'pod B: refused after a wait' ContextConflict "$A"
+expect_error 'pod B: refused after a wait' ContextConflict 'Waited 1s for pod-A.'
 journalctl -q -o json MESSAGE_ID=afdf3fa990074b70af2787933ccd962a >"$scratch/waiting"
 yes 'pod B: the wait is recorded' grep -q '"SELVOL_OPERATION":"mount"' "$scratch/waiting"
 no 'pod B: the wait is no result' grep -q SELVOL_RESULT "$scratch/waiting"

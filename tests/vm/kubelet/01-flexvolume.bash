@@ -50,7 +50,7 @@ if ((SELVOL_GUEST_BOOT == 1)); then
 
     start_pod three 1003 2000 s0:c30,c40
     start_pod nolevel 1004 1000 '' pvc-2 /dev/scratch1
-    soon 'three, of another level: an event says who has the volume' pod_has_event three "held by default/one-node at $T"
+    soon 'three, of another level: an event says who has the volume' pod_has_event three "in use by default/one-node with level"
     like 'three: it is a failed mount' "$(pod_events three)" FailedMount 'mount command failed, status: Failure'
     no 'three: does not run' pod_runs three
     soon 'without a level: an event says so' pod_has_event nolevel "needs the pod's level"

@@ -81,7 +81,7 @@ domain_of_helper() { ps -eo label,comm | sed -n 's/^[^:]*:[^:]*:\([^:]*\):.* mou
 mount_with s0:c3,c4 db /dev/scratch0 "$pods/a/v" 'Holder s pod-A'
 mount_says -t selvol -o "$options" /dev/scratch0 "$D"
 is 'conflict: status' $? 32
-like 'conflict: names the holder' "$said" 'held by pod-A' "$pods/a/v"
+like 'conflict: names the holder' "$said" 'in use by pod-A with level s0:c3,c4' 'mount.selvol: Stop pod-A, wait for it with wait, or use its level.'
 mount -t selvol -o "$options,wait=1min" /dev/scratch0 "$D" &
 waiting=$!
 soon 'it waits' eval '[[ -n $(domain_of_helper) ]]'
@@ -114,7 +114,7 @@ mounted_and_released 'fstab: mount' "$D"
 
 mount_with s0:c3,c4 db /dev/scratch0 "$pods/a/v" 'Holder s pod-A'
 no 'fstab: a conflict' systemctl start "$unit"
-soon 'fstab: a conflict: systemctl status names the holder' eval '[[ $(systemctl status "$unit") == *"held by pod-A at "* ]]'
+soon 'fstab: a conflict: systemctl status names the holder' eval '[[ $(systemctl status "$unit") == *"in use by pod-A with level "* ]]'
 like 'fstab: a conflict: the result' "$(systemctl show -P Result -P ExecMount "$unit")" exit-code status=32
 unmount_volume db "$pods/a/v"
 # wait= is short here, because the job of an ended helper stays in line for that time, in case the caller returns.

@@ -64,7 +64,7 @@ container_says ':U' $level 'cat /data/one' word db:/data:U
 mkdir -p "$pods/a/v"
 mount_with s0:c3,c4 $V /dev/scratch0 "$pods/a/v" 'Holder s pod-A'
 in_container $level true db:/data
-like 'in use: refused' "$output" "in use with context $file_type:s0:c3,c4, held by pod-A at $pods/a/v since"
+like 'in use: refused' "$output" "in use by pod-A with level s0:c3,c4 since" "Stop pod-A, wait for it with wait, or use its level."
 # polkit allows the plugin no more than its page says.
 denied=InteractiveAuthorizationRequired
 mkdir -p $targets-else/v
