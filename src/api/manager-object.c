@@ -120,8 +120,25 @@ static int method_unmount_volume(sd_bus_message *m, void *userdata, sd_bus_error
         return start_job(api, m, OPERATION_UNMOUNT, &q, VERIFY_ROOT, error);
 }
 
-/* Reads a volume, and a context into the request's context; "": the recorded context. */
-static int read_subject(sd_bus_message *m, RequestMethod method, Request *q, VerifyDepth *ret_depth, Failure *f) {
+/* Makes the request's context of its level, as for a mount. */
+static int complete_level(const State *s, Request *q, Failure *f) {
+        _cleanup_free_ char *level = NULL;
+        int r;
+
+        r = level_canonicalize(q->level, &level, f);
+        if (r != 0)
+                return r;
+        if (!s->node_known)
+                return failure_set(
+                        f, FAILURE_BUSY,
+                        "selvol-worker has not told yet which policy is loaded: try again, or pass a full context.");
+        r = plan_complete_context(&s->node, NULL, level, &q->context, f);
+        return r == 0 ? free_and_strdup(&q->level, NULL) : r;
+}
+
+/* Reads a volume, and a context, or a level, into the request's context; "": the recorded context. */
+static int read_subject(const State *s, sd_bus_message *m, RequestMethod method, Request *q, VerifyDepth *ret_depth,
+                        Failure *f) {
         const char *volume, *context;
         int r;
 
@@ -134,6 +151,11 @@ static int read_subject(sd_bus_message *m, RequestMethod method, Request *q, Ver
         r = options_read(m, method, q, ret_depth, f);
         if (r != 0)
                 return r;
+        if (q->level && !isempty(context))
+                return failure_set(f, FAILURE_INVALID_OPTION,
+                                   "A context and \"SELinuxLevel\" were passed: pass one or the other.");
+        if (q->level)
+                return complete_level(s, q, f);
         if (isempty(context))
                 return free_and_strdup(&q->context, "");
         return context_canonicalize(context, &q->context, f);
@@ -158,7 +180,7 @@ static int method_verify_label(sd_bus_message *m, void *userdata, sd_bus_error *
         Api *api = userdata;
         int r;
 
-        r = read_subject(m, METHOD_VERIFY, &q, &depth, &f);
+        r = read_subject(api->state, m, METHOD_VERIFY, &q, &depth, &f);
         if (r == 0)
                 r = check_verified(api->state, &q, &f);
         if (r != 0)
@@ -173,7 +195,7 @@ static int method_relabel(sd_bus_message *m, void *userdata, sd_bus_error *error
         const Volume *v;
         int r;
 
-        r = read_subject(m, METHOD_RELABEL, &q, NULL, &f);
+        r = read_subject(api->state, m, METHOD_RELABEL, &q, NULL, &f);
         if (r == 0)
                 r = volume_id_validate(q.volume, &f);
         /* Relabel has no target: it relabels the volume, wherever it is mounted. */

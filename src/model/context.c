@@ -254,12 +254,16 @@ static int parts_canonicalize(const char *context, const Parts *p, char **ret, F
 
 int context_canonicalize(const char *context, char **ret, Failure *f) {
         _cleanup_(parts_done) Parts p = { 0 };
+        Level low, high;
         int r;
 
         assert(context && ret && f);
 
         if (strnlen(context, CONTEXT_MAX + 1) > CONTEXT_MAX)
                 return failure_set(f, FAILURE_INVALID_CONTEXT, "The context is longer than %i bytes.", CONTEXT_MAX);
+        if (parse_range(context, &low, &high) >= 0)
+                return failure_set(f, FAILURE_INVALID_CONTEXT, "'%s' is a level: pass \"SELinuxLevel\"=%s.", context,
+                                   context);
         r = parts_split(context, &p);
         return r < 0 ? r : parts_canonicalize(context, &p, ret, f);
 }

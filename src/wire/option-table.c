@@ -7,10 +7,12 @@ enum {
         HOLD = METHOD_MOUNT | METHOD_ADOPT,
         CHANGE = HOLD | METHOD_RELABEL | METHOD_OWNERSHIP,
         WALK = CHANGE | METHOD_VERIFY,
+        LABEL = HOLD | METHOD_RELABEL | METHOD_VERIFY,
 };
 
 const RequestOption request_options[REQUEST_OPTIONS] = {
-        [OPTION_SELINUX_LEVEL] = { "SELinuxLevel", "s", HOLD, "level", "LEVEL", "SELinux level, such as s0:c10,c20" },
+        [OPTION_SELINUX_LEVEL] = { "SELinuxLevel", "s", LABEL, "level", "LEVEL",
+                                   "SELinux level, such as s0:c10,c20" },
         [OPTION_SELINUX_CONTEXT] = { "SELinuxContext", "s", HOLD, "context", "CONTEXT", "Full SELinux context" },
         [OPTION_SELINUX_USER] = { "SELinuxUser", "s", HOLD, "user", "USER", "SELinux user" },
         [OPTION_SELINUX_ROLE] = { "SELinuxRole", "s", HOLD, "role", "ROLE", "SELinux role of the container" },

@@ -77,7 +77,7 @@ static const Case cases[] = {
         MISTAKE("utf-8", "show 'pvc\xff'", "'pvc\\xff' is not UTF-8."),
         MISTAKE("utf-8-option", "mount a b c --holder='\xff'", "--holder=\\xff: must be UTF-8."),
         MISTAKE("option-of-another-verb", "unmount pvc-1 /t --level s0",
-                "Option --level is not for 'unmount' (only for plan, mount, adopt)."),
+                "Option --level is not for 'unmount' (only for plan, verify, mount, adopt, relabel)."),
         MISTAKE("lines", "history -n x", "--lines=x: must be a number."),
         MISTAKE("lines-of-another-verb", "list -n 3", "Option --lines is not for 'list' (only for history)."),
         MISTAKE("json", "metrics --json", "Option --json is not for 'metrics'."),
