@@ -4,6 +4,8 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "basic/cleanup.h"
+
 #define USEC_PER_MSEC UINT64_C(1000)
 #define USEC_PER_SEC  UINT64_C(1000000)
 #define NSEC_PER_USEC UINT64_C(1000)
@@ -33,3 +35,7 @@ static inline uint64_t now_realtime_usec(void) {
 static inline uint64_t now_monotonic_usec(void) {
         return clock_nsec(CLOCK_MONOTONIC) / NSEC_PER_USEC;
 }
+
+/* Reads a time such as "20s", "1min 30s" or "500ms", with the units of systemd.time(7) up to weeks; a bare
+ * number is in seconds. Returns 0, -EINVAL, -ERANGE or -ENOMEM. */
+int parse_timespan(const char *s, uint64_t *ret_usec) _warn_unused_;

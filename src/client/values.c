@@ -1,64 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "basic/time-util.h"
 #include "client/values.h"
 #include "model/request.h"
-
-/* Reads one number with its unit, and the blanks after it. */
-static int parse_part(const char **s, uint64_t *ret_usec) {
-        static const struct {
-                const char *suffix;
-                uint64_t usec;
-        } units[] = {
-                { "us", 1 },
-                { "ms", 1000 },
-                { "s", 1000000 },
-                { "sec", 1000000 },
-                { "", 1000000 },
-                { "m", 60 * 1000000ull },
-                { "min", 60 * 1000000ull },
-                { "h", 3600 * 1000000ull },
-                { "d", 86400 * 1000000ull },
-                { "w", 7 * 86400 * 1000000ull },
-        };
-        size_t digits = strspn(*s, "0123456789"), letters;
-        _cleanup_free_ char *number = strndup(*s, digits);
-        unsigned long long value;
-        const char *suffix;
-        int r;
-
-        if (!number)
-                return -ENOMEM;
-        r = parse_u64(number, &value);
-        if (r < 0)
-                return r;
-
-        suffix = *s + digits + strspn(*s + digits, " ");
-        letters = strspn(suffix, "abcdefghijklmnopqrstuvwxyz");
-        for (size_t i = 0; i < ELEMENTSOF(units); i++)
-                if (strlen(units[i].suffix) == letters && strncmp(units[i].suffix, suffix, letters) == 0) {
-                        *s = suffix + letters;
-                        *s += strspn(*s, " ");
-                        return __builtin_mul_overflow((uint64_t) value, units[i].usec, ret_usec) ? -ERANGE : 0;
-                }
-        return -EINVAL;
-}
-
-int parse_timespan(const char *s, uint64_t *ret_usec) {
-        uint64_t sum = 0, part;
-
-        s += strspn(s, " ");
-        if (*s == '\0')
-                return -EINVAL;
-        while (*s != '\0') {
-                int r = parse_part(&s, &part);
-
-                if (r < 0)
-                        return r;
-                if (__builtin_add_overflow(sum, part, &sum))
-                        return -ERANGE;
-        }
-        *ret_usec = sum;
-        return 0;
-}
 
 int parse_gid(const char *s, gid_t *ret) {
         unsigned long long number;

@@ -45,10 +45,6 @@ void values_prefer_context_mount(OptionValue values[static REQUEST_OPTIONS], con
 /* Appends the values that are set, as an a{sv}. Returns 0 or a negative errno. */
 int values_append(sd_bus_message *m, const OptionValue values[static REQUEST_OPTIONS]) _warn_unused_;
 
-/* Reads a time such as "20s", "1min 30s" or "500ms"; a bare number is in seconds. Returns 0, -EINVAL or
- * -ERANGE. */
-int parse_timespan(const char *s, uint64_t *ret_usec) _warn_unused_;
-
 /* Reads the number of a group. Does not look names up: groups are the containers', not the host's. Returns 0,
  * -EINVAL or -ERANGE. */
 int parse_gid(const char *s, gid_t *ret) _warn_unused_;
