@@ -47,6 +47,8 @@ static const SwitchInfo switches[] = {
         { SWITCH_ALL, 'a', "all", "list: also volumes that nobody holds; adopt: all mounts; unmount: all holders" },
         { SWITCH_YES, 'y', "yes", "Adopt them, instead of only listing them" },
         { SWITCH_UNUSED, 0, "unused", "Forget all volumes that nobody has used for that time (default: 0)", "AGE" },
+        { SWITCH_CHANGED, 0, "changed", "Print only what differs from the shipped configuration" },
+        { SWITCH_ROOT, 0, "root", "Read the configuration of the system in a directory", "DIR" },
         { SWITCH_WATCH, 'w', "watch", "Keep showing what changes, until interrupted" },
         { SWITCH_NO_WAIT, 0, "no-wait", "Print the number of the job and exit" },
         { SWITCH_OUTPUT, 0, "output", "Form of the output, also -o", "FORM", "wide name json" },
@@ -169,6 +171,9 @@ static int parse_switch(Args *a, const Option *o, const char *value) {
         case SWITCH_SORT:
                 a->sort = value;
                 break;
+        case SWITCH_ROOT:
+                a->root = value;
+                return 0;
         }
         return parse_word(value, o->values);
 }

@@ -50,11 +50,13 @@ typedef enum Switch {
         SWITCH_UNTIL = 1 << 18,
         SWITCH_FOLLOW = 1 << 19,
         SWITCH_FAILED = 1 << 20,
+        SWITCH_ROOT = 1 << 21,
+        SWITCH_CHANGED = 1 << 22,
         SWITCHES_COMMON = SWITCH_NO_LEGEND | SWITCH_QUIET | SWITCH_ASK_PASSWORD | SWITCH_NO_ASK_PASSWORD |
                           SWITCH_HELP | SWITCH_VERSION | SWITCH_NO_PAGER, /* for all verbs */
 } Switch;
 
-enum { SWITCHES = 20, OPTIONS = REQUEST_OPTIONS + SWITCHES };
+enum { SWITCHES = 22, OPTIONS = REQUEST_OPTIONS + SWITCHES };
 
 typedef struct Option {
         const char *name;     /* without "--" */
@@ -84,6 +86,7 @@ typedef struct Args {
         uint64_t unused_usec;            /* of SWITCH_UNUSED */
         uint64_t since_usec, until_usec; /* since the epoch, of SWITCH_SINCE and SWITCH_UNTIL */
         const char *o_value;             /* of -o, until the verb says which option that is */
+        const char *root;                /* of SWITCH_ROOT; argv owns it */
 } Args;
 
 /* Reads the command line. Returns 0, EXIT_USAGE after an error message, or -ENOMEM. argv owns the

@@ -4,6 +4,7 @@
 #include "ctl/answer.h"
 #include "ctl/bus.h"
 #include "ctl/verb-table.h"
+#include "model/settings.h"
 #include "wire/system-bus.h"
 
 /* A person does not wait longer for a completion. */
@@ -144,9 +145,14 @@ static void offer_objects(const Position *p, const char *kind) {
 }
 
 static void offer_kind(const Position *p, const char *kind) {
+        const char *word;
+
         if (streq(kind, "VERB"))
                 for (size_t i = 0; i < n_verbs; i++)
                         offer_word(p, "", verbs[i].name, "");
+        if (streq(kind, "KEY"))
+                for (size_t i = 0; (word = settings_key(i, NULL)); i++)
+                        offer_word(p, "", word, "");
         if (streq(kind, "VOLUME") || streq(kind, "TARGET") || streq(kind, "JOB"))
                 offer_objects(p, kind);
         if (streq(kind, "SOURCE") || streq(kind, "TARGET") || streq(kind, "PATH"))

@@ -33,3 +33,4 @@ int adopt_all_check(const Args *a); /* called by adopt_check() */
 int unmount_check(const Args *a);
 int ownership_check(const Args *a);
 int cancel_check(const Args *a);
+int config_check(const Args *a);

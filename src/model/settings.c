@@ -1,321 +1,83 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <assert.h>
 #include <stdarg.h>
+#include <stddef.h>
 
+#include "basic/config.h"
 #include "basic/path-util.h"
 #include "basic/time-util.h"
-#include "model/context.h"
 #include "model/settings.h"
 
 enum { JOB_TIMEOUT_SEC_DEFAULT = 20 };
 
-static const char *const managed_table[MANAGED_VALUES] = {
-        [MANAGED_NEVER] = "never",
-        [MANAGED_ALWAYS] = "always",
-        [MANAGED_BY_ACCESS_MODE] = "by-access-mode",
-};
-DEFINE_STRING_TABLE(managed, Managed);
-
-static const char *const relabel_policy_table[RELABEL_POLICIES] = {
-        [RELABEL_ALWAYS] = "Always",
-        [RELABEL_ON_VOLUME_MOUNT] = "OnVolumeMount",
-};
-DEFINE_STRING_TABLE(relabel_policy, RelabelPolicy);
-
-static const char *const fs_group_policy_table[FS_GROUP_POLICIES] = {
-        [FS_GROUP_NONE] = "None",
-        [FS_GROUP_FILE] = "File",
-        [FS_GROUP_READ_WRITE_ONCE_WITH_FS_TYPE] = "ReadWriteOnceWithFSType",
-        [FS_GROUP_MOUNT] = "Mount",
-};
-DEFINE_STRING_TABLE(fs_group_policy, FSGroupPolicy);
-
-static const char *const fs_group_change_policy_table[FS_GROUP_CHANGE_POLICIES] = {
-        [FS_GROUP_CHANGE_ON_ROOT_MISMATCH] = "OnRootMismatch",
-        [FS_GROUP_CHANGE_ALWAYS] = "Always",
-};
-DEFINE_STRING_TABLE(fs_group_change_policy, FSGroupChangePolicy);
-
-static const char *const source_kind_table[SOURCE_KINDS] = {
-        [SOURCE_BLOCK] = "block",
-        [SOURCE_NONE] = "none",
-        [SOURCE_NETWORK] = "network",
-};
-DEFINE_STRING_TABLE(source_kind, SourceKind);
-
-static const char *const io_class_table[IO_CLASSES] = {
-        [IO_CLASS_BEST_EFFORT] = "best-effort",
-        [IO_CLASS_IDLE] = "idle",
-};
-DEFINE_STRING_TABLE(io_class, IOClass);
-
-int relabel_policy_parse(const char *s) {
-        if (streq(s, "Recursive"))
-                return RELABEL_ALWAYS;
-        if (streq(s, "MountOption"))
-                return RELABEL_ON_VOLUME_MOUNT;
-        return relabel_policy_from_string(s);
-}
-
-/* A reader parses the value of one key. Returns 0, -ENOMEM, or another negative errno if the value has the
- * wrong form. */
-typedef int (*Reader)(const char *value, void *target);
-
-#define DEFINE_READER(name, type, parse)                          \
-        static int read_##name(const char *value, void *target) { \
-                int r = parse(value);                             \
-                                                                  \
-                if (r < 0)                                        \
-                        return r;                                 \
-                *(type *) target = (type) r;                      \
-                return 0;                                         \
-        }                                                         \
-        struct read_##name##_needs_a_semicolon
-
-DEFINE_READER(bool, bool, parse_boolean);
-/* -1 is "not set". */
-DEFINE_READER(tristate, int, parse_boolean);
-DEFINE_READER(managed, int, managed_from_string);
-DEFINE_READER(fs_group_policy, int, fs_group_policy_from_string);
-DEFINE_READER(fs_group_change_policy, FSGroupChangePolicy, fs_group_change_policy_from_string);
-DEFINE_READER(relabel_policy, RelabelPolicy, relabel_policy_parse);
-DEFINE_READER(io_class, IOClass, io_class_from_string);
-DEFINE_READER(source_kind, SourceKind, source_kind_from_string);
-
-static int read_seconds(const char *value, void *target) {
-        unsigned long long v;
-        int r;
-
-        r = parse_u64(value, &v);
-        if (r < 0)
-                return r;
-        if (v < 1 || v > JOB_TIMEOUT_USEC_MAX / USEC_PER_SEC)
-                return -ERANGE;
-        *(uint64_t *) target = v * USEC_PER_SEC;
-        return 0;
-}
-
-static int read_word_list(const char *value, void *target) {
-        char **words;
-        int r;
-
-        r = strv_split(value, " \t", &words);
-        if (r < 0)
-                return r;
-        strv_free(*(char ***) target);
-        *(char ***) target = words;
-        return 0;
-}
-
-static int read_group_options(const char *value, void *target) {
-        char ***options = target;
-        int r;
-
-        r = read_word_list(value, target);
-        if (r < 0)
-                return r;
-        return strv_length(*options) == 0 || strv_contains(*options, "gid=") ? 0 : -EINVAL;
-}
-
-static int read_root_list(const char *value, void *target) {
-        char ***roots = target;
-        int r;
-
-        r = read_word_list(value, target);
-        if (r < 0)
-                return r;
-        STRV_FOREACH (root, *roots)
-                if (!path_is_normalized(*root) || streq(*root, "/"))
-                        return -EINVAL;
-        return 0;
-}
-
-/* Names that follow from what is written on a device would let the writer choose. */
-static bool device_name_is_valid(const char *name) {
-        static const char *const by_contents[] = { "/dev/disk/by-label/", "/dev/disk/by-uuid/" };
-        const char *wildcard = name + strcspn(name, "*?[");
-
-        if (!path_is_normalized(name) || !startswith(name, "/dev/"))
-                return false;
-        for (size_t i = 0; i < ELEMENTSOF(by_contents); i++)
-                if (startswith(name, by_contents[i]))
-                        return false;
-        /* A pattern for a directory, such as /dev/disk/by-*, matches those two. */
-        return *wildcard == '\0' || !strchr(wildcard, '/');
-}
-
-static int read_device_list(const char *value, void *target) {
-        char ***devices = target;
-        int r;
-
-        r = read_word_list(value, target);
-        if (r < 0)
-                return r;
-        STRV_FOREACH (device, *devices)
-                if (!device_name_is_valid(*device))
-                        return -EINVAL;
-        return 0;
-}
-
-static int read_type_names(const char *value, void *target) {
-        char ***types = target;
-        int r;
-
-        r = read_word_list(value, target);
-        if (r < 0)
-                return r;
-        STRV_FOREACH (type, *types)
-                if (!context_name_is_valid(*type))
-                        return -EINVAL;
-        return 0;
-}
-
-static int read_file_path(const char *value, void *target) {
-        if (isempty(value))
-                return free_and_strdup(target, NULL);
-        if (!path_is_normalized(value))
-                return -EINVAL;
-        return free_and_strdup(target, value);
-}
+/* --- sections and their keys --- */
 
 typedef struct Key {
         const char *name;
-        Reader reader;
-        void *target;
+        SettingForm form;
+        size_t offset; /* in the struct of the section */
 } Key;
 
-/* Reports a setting_mistake at the key; key NULL: in the section. */
-static _printf_(5, 6) int setting_mistake(const Config *config, const char *section, const char *key, Failure *f,
-                                          const char *format, ...) {
-        _cleanup_free_ char *place = NULL, *text = NULL;
-        va_list ap;
-        int r;
+static const Key service_keys[] = {
+        { "SELinuxRelabelPolicy", FORM_BOOL, offsetof(Settings, gate_relabel_policy) },
+        { "SELinuxMount", FORM_BOOL, offsetof(Settings, gate_mount) },
+        { "SkipFSGroupChange", FORM_BOOL, offsetof(Settings, gate_skip_fs_group) },
+        { "DefaultRelabelPolicy", FORM_RELABEL_POLICY, offsetof(Settings, default_policy) },
+        { "DefaultFSGroupChangePolicy", FORM_FS_GROUP_CHANGE_POLICY,
+          offsetof(Settings, default_fs_group_change_policy) },
+        { "JobTimeoutSec", FORM_TIME, offsetof(Settings, job_timeout_usec) },
+        { "MetricsTextfile", FORM_FILE, offsetof(Settings, metrics_textfile) },
+        { 0 },
+};
 
-        va_start(ap, format);
-        text = strdup_vprintf(format, ap);
-        va_end(ap);
-        if (!text)
-                return -ENOMEM;
-        r = config_locate(config, section, key, &place);
-        if (r == -ENOMEM)
-                return r;
-        return failure_set(f, FAILURE_INVALID_OPTION, "Configuration: %s%s%s", strempty(place), place ? ": " : "",
-                           text);
-}
+static const Key worker_keys[] = {
+        { "TargetRoots", FORM_ROOTS, offsetof(Settings, target_roots) },
+        { "SourceRoots", FORM_ROOTS, offsetof(Settings, source_roots) },
+        { "SourceDevices", FORM_DEVICES, offsetof(Settings, source_devices) },
+        { "SourcesOnHostDisk", FORM_DEVICES, offsetof(Settings, sources_on_host_disk) },
+        { "ForeignRoots", FORM_ROOTS, offsetof(Settings, foreign_roots) },
+        { "ImagesOfOthers", FORM_BOOL, offsetof(Settings, images_of_others) },
+        { "LabelTypes", FORM_TYPES, offsetof(Settings, label_types) },
+        { "IOSchedulingClass", FORM_IO_CLASS, offsetof(Settings, io_class) },
+        { "MountOptions", FORM_OPTIONS, offsetof(Settings, common_options) },
+        { 0 },
+};
 
-/* Describes the form that a reader accepts. */
-static const char *describe_form(Reader reader) {
-        static const struct {
-                Reader reader;
-                const char *form;
-        } forms[] = {
-                { read_bool, "use yes or no" },
-                { read_tristate, "use yes or no" },
-                { read_managed, "use always, never or by-access-mode" },
-                { read_fs_group_policy, "use None, File, ReadWriteOnceWithFSType or Mount" },
-                { read_fs_group_change_policy, "use Always or OnRootMismatch" },
-                { read_relabel_policy, "use OnVolumeMount, MountOption, Always or Recursive" },
-                { read_io_class, "use best-effort or idle" },
-                { read_source_kind, "use block, network or none" },
-                { read_seconds, "use a number of seconds, 1 to 3600" },
-                { read_group_options, "use mount options, with gid= among them" },
-                { read_root_list, "use absolute paths other than / without '.', '..' and extra slashes" },
-                { read_device_list,
-                  "use paths beneath /dev, not in by-label or by-uuid, with patterns in the last name only" },
-                { read_type_names, "use SELinux types" },
-                { read_file_path, "use an absolute path without '.', '..' and extra slashes" },
-        };
+static const Key file_system_keys[] = {
+        { "Source", FORM_SOURCE_KIND, offsetof(FileSystem, source) },
+        { "Labels", FORM_BOOL, offsetof(FileSystem, labels) },
+        { "MountOptions", FORM_OPTIONS, offsetof(FileSystem, options) },
+        { "ContextOptions", FORM_OPTIONS, offsetof(FileSystem, context_options) },
+        { "GroupOptions", FORM_OPTIONS, offsetof(FileSystem, group_options) },
+        { 0 },
+};
 
-        for (size_t i = 0; i < ELEMENTSOF(forms); i++)
-                if (forms[i].reader == reader)
-                        return forms[i].form;
-        return "use words separated by spaces";
-}
+static const Key trait_keys[] = {
+        { "Managed", FORM_MANAGED, offsetof(Trait, managed) },
+        { "SELinuxMountSupported", FORM_TRISTATE, offsetof(Trait, selinux_mount_supported) },
+        { "FSGroupPolicy", FORM_FS_GROUP_POLICY, offsetof(Trait, fs_group_policy) },
+        { "FSGroupReadsOnly", FORM_TRISTATE, offsetof(Trait, fs_group_readers) },
+        { "TrustedMark", FORM_TRISTATE, offsetof(Trait, trusted_mark) },
+        { 0 },
+};
 
-static int read_key(const Config *config, const char *section, const Key *key, Failure *f) {
-        _cleanup_free_ char *value = NULL, *escaped = NULL;
-        int r;
+/* The section that is read. */
+typedef struct SectionReading {
+        Settings *settings;
+        const Key *keys; /* of the section */
+        void *target;    /* the struct of the section */
+} SectionReading;
 
-        r = config_get(config, section, key->name, &value);
-        if (r < 0)
-                return r;
-        r = key->reader(value, key->target);
-        if (r >= 0 || r == -ENOMEM)
-                return r;
-        escaped = string_escape(value, 80);
-        if (!escaped)
-                return -ENOMEM;
-        return setting_mistake(config, section, key->name, f, "[%s] %s=%s is not valid: %s, see selvol.conf(5).",
-                               section, key->name, escaped, describe_form(key->reader));
-}
+typedef struct Section {
+        const char *name;
+        const Key *keys;
+        /* Adds what the section [NAME SUFFIX] describes; NULL: it has no suffix and fills the settings. */
+        int (*add)(Settings *s, const char *suffix, void **ret);
+} Section;
 
-static int read_section(const Config *config, const char *section, const Key *keys, size_t n_keys, Failure *f) {
-        _cleanup_strv_ char **present = NULL;
-        int r;
+static int add_file_system(Settings *s, const char *name, void **ret) {
+        FileSystem *grown = reallocarray(s->file_systems, s->n_file_systems + 1, sizeof(FileSystem)), *fs;
 
-        r = config_keys(config, section, &present);
-        if (r < 0)
-                return r;
-
-        STRV_FOREACH (name, present) {
-                const Key *key = keys;
-
-                while (key < keys + n_keys && !streq(key->name, *name))
-                        key++;
-                if (key == keys + n_keys)
-                        return setting_mistake(config, section, *name, f, "[%s] has no key %s=, see selvol.conf(5).",
-                                               section, *name);
-                r = read_key(config, section, key, f);
-                if (r != 0)
-                        return r;
-        }
-        return 0;
-}
-
-static int read_trait(const Config *config, const char *section, const char *name, Trait **traits, size_t *n,
-                      Failure *f) {
-        Trait *grown, *t;
-
-        grown = reallocarray(*traits, *n + 1, sizeof(Trait));
-        if (!grown)
-                return -ENOMEM;
-        *traits = grown;
-        t = &grown[*n];
-        *t = (Trait){ .managed = -1,
-                      .selinux_mount_supported = -1,
-                      .fs_group_policy = -1,
-                      .fs_group_readers = -1,
-                      .trusted_mark = -1 };
-        t->name = strdup(name);
-        if (!t->name)
-                return -ENOMEM;
-        (*n)++;
-
-        const Key keys[] = {
-                { "Managed", read_managed, &t->managed },
-                { "SELinuxMountSupported", read_tristate, &t->selinux_mount_supported },
-                { "FSGroupPolicy", read_fs_group_policy, &t->fs_group_policy },
-                { "FSGroupReadsOnly", read_tristate, &t->fs_group_readers },
-                { "TrustedMark", read_tristate, &t->trusted_mark },
-        };
-        return read_section(config, section, keys, ELEMENTSOF(keys), f);
-}
-
-static bool fs_type_is_valid(const char *name) {
-        size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
-
-        return n > 0 && n <= 32 && name[n] == '\0';
-}
-
-static int read_file_system(const Config *config, const char *section, const char *name, Settings *s, Failure *f) {
-        FileSystem *grown, *fs;
-
-        if (!fs_type_is_valid(name))
-                return setting_mistake(config, section, NULL, f,
-                                       "[%s] does not name a file system: write for example [FileSystem ext4].",
-                                       section);
-
-        grown = reallocarray(s->file_systems, s->n_file_systems + 1, sizeof(FileSystem));
         if (!grown)
                 return -ENOMEM;
         s->file_systems = grown;
@@ -324,59 +86,153 @@ static int read_file_system(const Config *config, const char *section, const cha
         if (!fs->name)
                 return -ENOMEM;
         s->n_file_systems++;
-
-        const Key keys[] = {
-                { "Source", read_source_kind, &fs->source },
-                { "Labels", read_bool, &fs->labels },
-                { "MountOptions", read_word_list, &fs->options },
-                { "ContextOptions", read_word_list, &fs->context_options },
-                { "GroupOptions", read_group_options, &fs->group_options },
-        };
-        return read_section(config, section, keys, ELEMENTSOF(keys), f);
+        *ret = fs;
+        return 0;
 }
 
-static int read_any_section(const Config *config, const char *section, Settings *s, Failure *f) {
-        const Key service[] = {
-                { "SELinuxRelabelPolicy", read_bool, &s->gate_relabel_policy },
-                { "SELinuxMount", read_bool, &s->gate_mount },
-                { "SkipFSGroupChange", read_bool, &s->gate_skip_fs_group },
-                { "DefaultRelabelPolicy", read_relabel_policy, &s->default_policy },
-                { "DefaultFSGroupChangePolicy", read_fs_group_change_policy, &s->default_fs_group_change_policy },
-                { "JobTimeoutSec", read_seconds, &s->job_timeout_usec },
-                { "MetricsTextfile", read_file_path, &s->metrics_textfile },
-        };
-        const Key worker[] = {
-                { "TargetRoots", read_root_list, &s->target_roots },
-                { "SourceRoots", read_root_list, &s->source_roots },
-                { "SourceDevices", read_device_list, &s->source_devices },
-                { "SourcesOnHostDisk", read_device_list, &s->sources_on_host_disk },
-                { "ForeignRoots", read_root_list, &s->foreign_roots },
-                { "ImagesOfOthers", read_bool, &s->images_of_others },
-                { "LabelTypes", read_type_names, &s->label_types },
-                { "IOSchedulingClass", read_io_class, &s->io_class },
-                { "MountOptions", read_word_list, &s->common_options },
-        };
-        const char *name;
+static int add_trait(Trait **traits, size_t *n, const char *name, void **ret) {
+        Trait *grown = reallocarray(*traits, *n + 1, sizeof(Trait)), *t;
 
-        if (streq(section, "Service"))
-                return read_section(config, section, service, ELEMENTSOF(service), f);
-        if (streq(section, "Worker"))
-                return read_section(config, section, worker, ELEMENTSOF(worker), f);
+        if (!grown)
+                return -ENOMEM;
+        *traits = grown;
+        t = &grown[*n];
+        *t = (Trait){ .name = strdup(name),
+                      .managed = -1,
+                      .selinux_mount_supported = -1,
+                      .fs_group_policy = -1,
+                      .fs_group_readers = -1,
+                      .trusted_mark = -1 };
+        if (!t->name)
+                return -ENOMEM;
+        (*n)++;
+        *ret = t;
+        return 0;
+}
 
-        name = startswith(section, "FileSystem ");
-        if (name)
-                return read_file_system(config, section, name, s, f);
-        name = startswith(section, "VolumeType ");
-        if (name)
-                return read_trait(config, section, name, &s->volume_types, &s->n_volume_types, f);
-        name = startswith(section, "Driver ");
-        if (name)
-                return read_trait(config, section, name, &s->drivers, &s->n_drivers, f);
+static int add_volume_type(Settings *s, const char *name, void **ret) {
+        return add_trait(&s->volume_types, &s->n_volume_types, name, ret);
+}
 
+static int add_driver(Settings *s, const char *name, void **ret) {
+        return add_trait(&s->drivers, &s->n_drivers, name, ret);
+}
+
+static const Section sections[] = {
+        { "Service", service_keys, NULL },
+        { "Worker", worker_keys, NULL },
+        { "FileSystem", file_system_keys, add_file_system },
+        { "VolumeType", trait_keys, add_volume_type },
+        { "Driver", trait_keys, add_driver },
+};
+
+/* Returns NULL if the section has no such key. */
+static const Key *find_key(const Key *keys, const char *name) {
+        for (; keys->name; keys++)
+                if (streq(keys->name, name))
+                        return keys;
+        return NULL;
+}
+
+/* A key has a list in all sections, or in none. */
+static bool key_is_list(const char *name) {
+        for (size_t i = 0; i < ELEMENTSOF(sections); i++) {
+                const Key *key = find_key(sections[i].keys, name);
+
+                if (key)
+                        return setting_form_is_list(key->form);
+        }
+        return false;
+}
+
+const char *settings_key(size_t i, const char **ret_section) {
+        for (size_t k = 0; k < ELEMENTSOF(sections); k++)
+                for (const Key *key = sections[k].keys; key->name; key++)
+                        if (i-- == 0) {
+                                if (ret_section)
+                                        *ret_section = sections[k].name;
+                                return key->name;
+                        }
+        return NULL;
+}
+
+/* --- reading --- */
+
+static bool fs_type_is_valid(const char *name) {
+        size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
+
+        return n > 0 && n <= 32 && name[n] == '\0';
+}
+
+/* Reports a mistake at a place of the configuration. */
+static _printf_(3, 4) int setting_mistake(const char *place, Failure *f, const char *format, ...) {
+        _cleanup_free_ char *text = NULL;
+        va_list ap;
+
+        va_start(ap, format);
+        text = strdup_vprintf(format, ap);
+        va_end(ap);
+        if (!text)
+                return -ENOMEM;
+        return failure_set(f, FAILURE_INVALID_OPTION, "Configuration: %s: %s", place, text);
+}
+
+/* Finds what the keys of the section set. */
+static int open_section(const ConfigKey *section, SectionReading *reading, Failure *f) {
+        const char *name = section->section;
+
+        for (size_t i = 0; i < ELEMENTSOF(sections); i++) {
+                const Section *s = &sections[i];
+                const char *suffix = startswith(name, s->name);
+
+                if (!suffix || (s->add ? suffix[0] != ' ' : suffix[0] != '\0'))
+                        continue;
+                if (s->add == add_file_system && !fs_type_is_valid(suffix + 1))
+                        return setting_mistake(
+                                config_place(section), f,
+                                "[%s] does not name a file system: write for example [FileSystem ext4].", name);
+                reading->keys = s->keys;
+                reading->target = reading->settings;
+                return s->add ? s->add(reading->settings, suffix + 1, &reading->target) : 0;
+        }
         return setting_mistake(
-                config, section, NULL, f,
+                config_place(section), f,
                 "there is no section [%s]: use Service, Worker, FileSystem TYPE, VolumeType TYPE or Driver NAME.",
-                section);
+                name);
+}
+
+static int read_key(const ConfigKey *k, const SectionReading *reading, Failure *f) {
+        const Key *key = find_key(reading->keys, k->name);
+
+        if (!key)
+                return setting_mistake(config_place(k), f, "[%s] has no key %s=, see selvol.conf(5).", k->section,
+                                       k->name);
+        for (size_t i = 0; k->values[i]; i++) {
+                int r = setting_read(key->form, k->values[i], (char *) reading->target + key->offset);
+                _cleanup_free_ char *escaped = NULL;
+
+                if (r == -ENOMEM)
+                        return r;
+                if (r >= 0)
+                        continue;
+                escaped = string_escape(k->values[i], 80);
+                if (!escaped)
+                        return -ENOMEM;
+                return setting_mistake(k->places[i], f, "[%s] %s=%s is not valid: %s, see selvol.conf(5).",
+                                       k->section, k->name, escaped, setting_form_expected(key->form));
+        }
+        return 0;
+}
+
+/* Options that give files to a group need the group. */
+static int check_group_options(const ConfigKey *k, const SectionReading *reading, Failure *f) {
+        char *const *options =
+                reading->keys == file_system_keys ? ((FileSystem *) reading->target)->group_options : NULL;
+
+        if (!streq(k->name, "GroupOptions") || strv_length(options) == 0 || strv_contains(options, "gid="))
+                return 0;
+        return setting_mistake(config_place(k), f, "[%s] GroupOptions= lacks gid=: add it, see selvol.conf(5).",
+                               k->section);
 }
 
 int settings_parse(const Config *config, Settings *ret, Failure *f) {
@@ -387,56 +243,53 @@ int settings_parse(const Config *config, Settings *ret, Failure *f) {
                 .default_policy = RELABEL_ALWAYS,
                 .job_timeout_usec = JOB_TIMEOUT_SEC_DEFAULT * USEC_PER_SEC,
         };
-        _cleanup_strv_ char **sections = NULL, **loose = NULL;
+        SectionReading reading = { .settings = &s };
         int r;
 
         assert(config && ret && f);
 
-        r = config_keys(config, NULL, &loose);
-        if (r < 0)
-                return r;
-        if (loose)
-                return setting_mistake(config, NULL, loose[0], f,
-                                       "key %s= is in no section: write it below [Service], [Worker] or another one.",
-                                       loose[0]);
-        r = config_sections(config, &sections);
-        if (r < 0)
-                return r;
+        for (size_t i = 0; i < config->n; i++) {
+                const ConfigKey *k = &config->keys[i];
 
-        STRV_FOREACH (section, sections) {
-                r = read_any_section(config, *section, &s, f);
+                if (!k->section)
+                        return setting_mistake(
+                                config_place(k), f,
+                                "key %s= is in no section: write it below [Service], [Worker] or another one.",
+                                k->name);
+                r = k->name ? read_key(k, &reading, f) : open_section(k, &reading, f);
+                if (r == 0 && k->name)
+                        r = check_group_options(k, &reading, f);
                 if (r != 0)
                         return r;
         }
-
         r = config_digest(config, &s.digest);
         if (r < 0)
                 return r;
-
         *ret = TAKE_STRUCT(s);
         return 0;
 }
 
-int settings_read(const char *usr_dir, const char *etc_dir, Config **ret, Failure *f) {
+int settings_read(const char *usr_dir, const char *etc_dir, Config *ret, Failure *f) {
         _cleanup_free_ char *text = NULL;
         int r;
 
         assert(ret && f);
 
-        r = config_load("selvol", usr_dir ? usr_dir : SETTINGS_USR, etc_dir ? etc_dir : SETTINGS_ETC, ret, &text);
+        r = config_load("selvol", usr_dir ? usr_dir : SETTINGS_USR, etc_dir ? etc_dir : SETTINGS_ETC, key_is_list,
+                        ret, &text);
         if (r < 0 && r != -ENOMEM && text)
-                return failure_set(f, FAILURE_INVALID_OPTION, "Configuration: %s", text);
+                return failure_set(f, FAILURE_INVALID_OPTION, "Configuration: %s.", text);
         return r;
 }
 
 int settings_load(const char *usr_dir, const char *etc_dir, Settings *ret, Failure *f) {
-        _cleanup_(config_freep) Config *config = NULL;
+        _cleanup_(config_done) Config config = { 0 };
         int r;
 
         assert(ret && f);
 
         r = settings_read(usr_dir, etc_dir, &config, f);
-        return r != 0 ? r : settings_parse(config, ret, f);
+        return r != 0 ? r : settings_parse(&config, ret, f);
 }
 
 static void traits_free(Trait *traits, size_t n) {
@@ -465,6 +318,8 @@ void settings_done(Settings *s) {
         traits_free(s->drivers, s->n_drivers);
         *s = (Settings){ 0 };
 }
+
+/* --- file systems and other contents --- */
 
 /* libblkid finds these, which are no file systems. The last rows are for a USAGE. */
 typedef struct Content {

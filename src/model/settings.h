@@ -6,12 +6,13 @@
 
 #include "basic/config.h"
 #include "model/failure.h"
+#include "model/setting-form.h"
 
 /* The configuration (selvol.conf(5)), checked. Both processes read it: selvold decides by it, and the worker
  * refuses what it does not allow. */
 
-/* The end of a sentence that tells which key or section allows something. A key replaces the same key of an
- * earlier file, so the administrator has to repeat the whole list. */
+/* The end of a sentence that tells which key or section allows something. A list adds up over files, so the
+ * sentence has the new word alone. */
 #define SETTINGS_REMEDY "in /etc/selvol/selvol.conf.d/50-local.conf, then run 'systemctl reload selvold'."
 
 /* The exit status for a mistake in the configuration, EXIT_CONFIG of systemd: the units don't restart a
@@ -23,46 +24,6 @@ enum { EXIT_CONFIG = 78 };
 
 #define SETTINGS_USR "/usr/lib/selvol"
 #define SETTINGS_ETC "/etc/selvol"
-
-/* The longest time-out of a job. */
-#define JOB_TIMEOUT_USEC_MAX UINT64_C(3600000000)
-
-/* Whether selvol manages the labels of a volume type (proposal "SELinux for pods", 2015). */
-typedef enum Managed { MANAGED_NEVER, MANAGED_ALWAYS, MANAGED_BY_ACCESS_MODE, MANAGED_VALUES } Managed;
-DECLARE_STRING_TABLE(managed, Managed);
-
-typedef enum RelabelPolicy { RELABEL_ALWAYS, RELABEL_ON_VOLUME_MOUNT, RELABEL_POLICIES } RelabelPolicy;
-DECLARE_STRING_TABLE(relabel_policy, RelabelPolicy);
-/* Accepts the first names of the KEP (Always, OnVolumeMount) and those of Kubernetes today (Recursive,
- * MountOption). Returns a RelabelPolicy or -EINVAL. */
-int relabel_policy_parse(const char *s);
-
-/* Which program changes the group of a volume (KEP-1682). The configuration has a policy for every driver,
- * also for those that change groups themselves. */
-typedef enum FSGroupPolicy {
-        FS_GROUP_NONE,
-        FS_GROUP_FILE,
-        FS_GROUP_READ_WRITE_ONCE_WITH_FS_TYPE,
-        FS_GROUP_MOUNT,
-        FS_GROUP_POLICIES,
-} FSGroupPolicy;
-DECLARE_STRING_TABLE(fs_group_policy, FSGroupPolicy);
-
-/* Whether selvol visits all files even if the mark says that they have the group (KEP-695). */
-typedef enum FSGroupChangePolicy {
-        FS_GROUP_CHANGE_ON_ROOT_MISMATCH,
-        FS_GROUP_CHANGE_ALWAYS,
-        FS_GROUP_CHANGE_POLICIES,
-} FSGroupChangePolicy;
-DECLARE_STRING_TABLE(fs_group_change_policy, FSGroupChangePolicy);
-
-/* The place of a file system's data. It decides which sources are valid. */
-typedef enum SourceKind { SOURCE_BLOCK, SOURCE_NONE, SOURCE_NETWORK, SOURCE_KINDS } SourceKind;
-DECLARE_STRING_TABLE(source_kind, SourceKind);
-
-/* The priority with which a walk reads and writes the disk (ioprio_set(2)). */
-typedef enum IOClass { IO_CLASS_BEST_EFFORT, IO_CLASS_IDLE, IO_CLASSES } IOClass;
-DECLARE_STRING_TABLE(io_class, IOClass);
 
 typedef struct FileSystem {
         char *name; /* as in mount -t */
@@ -112,6 +73,10 @@ typedef struct Settings {
         size_t n_drivers;
 } Settings;
 
+/* Returns the name of key i of all kinds of sections, or NULL after the last one. *ret_section, which may be
+ * NULL: the first word of the section. */
+const char *settings_key(size_t i, const char **ret_section);
+
 /* Checks a configuration. Unknown sections, keys and values are errors, because a misspelled restriction
  * would have no effect. Returns 0, -ENOMEM, or INVALID_OPTION with section, key and value in the failure. */
 int settings_parse(const Config *config, Settings *ret, Failure *f) _warn_unused_;
@@ -119,8 +84,9 @@ int settings_parse(const Config *config, Settings *ret, Failure *f) _warn_unused
  * and this is the highest folder that both link and that has the settings.
  *
  * Reads the configuration beneath the directories (NULL: SETTINGS_USR and SETTINGS_ETC) and does not check
- * its contents. Returns 0, INVALID_OPTION for a file with a syntax error, or a negative errno. */
-int settings_read(const char *usr_dir, const char *etc_dir, Config **ret, Failure *f) _warn_unused_;
+ * its contents. Returns 0, INVALID_OPTION for a file with a syntax error, or a negative errno. The caller
+ * frees the configuration with config_done(). */
+int settings_read(const char *usr_dir, const char *etc_dir, Config *ret, Failure *f) _warn_unused_;
 /* Reads and checks the configuration. Returns the same as settings_read() and settings_parse(). */
 int settings_load(const char *usr_dir, const char *etc_dir, Settings *ret, Failure *f) _warn_unused_;
 void settings_done(Settings *s);

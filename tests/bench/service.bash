@@ -141,7 +141,7 @@ start_service() {
 <policy context="default"><allow user="*"/><allow own="*"/><allow send_type="method_call"/>
 <allow send_destination="*"/><allow receive_sender="*"/></policy></busconfig>
 CONF
-    printf '[Service]\nMetricsTextfile=\n[Worker]\nTargetRoots=%s\n' "$targets" >"$work/etc/selvol.conf.d/bench.conf"
+    printf '[Service]\nMetricsTextfile=\n[Worker]\nTargetRoots=\nTargetRoots=%s\n' "$targets" >"$work/etc/selvol.conf.d/bench.conf"
     export DBUS_SYSTEM_BUS_ADDRESS=unix:path=$work/bus
     dbus-daemon --nofork --nosyslog --config-file="$work/bus.conf" </dev/null >"$work/bus.log" 2>&1 &
     pids+=($!)

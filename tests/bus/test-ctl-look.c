@@ -181,30 +181,57 @@ typedef struct ConfigCase {
         const char *usr, *etc; /* NULL: no file */
 } ConfigCase;
 
+#define NOT_USED "selvolctl: Correct it: until then selvol uses none of these files.\n"
+
 static const ConfigCase config_cases[] = {
-        { { "none", "config ROOT" } },
-        { { "drop-in", "config ROOT",
+        { { "none", "config --root ROOT" } },
+        { { "drop-in", "config --root=ROOT",
             .out = "[Service]\n# ROOT/usr/lib/selvol/selvol.conf:2\nSELinuxMount=yes\n"
                    "# ROOT/etc/selvol/selvol.conf.d/50-x.conf:2\nJobTimeoutSec=30\n\n"
                    "[Worker]\n# ROOT/usr/lib/selvol/selvol.conf:6\nTargetRoots=/a /b\n" },
           "[Service]\nSELinuxMount=yes\nJobTimeoutSec=20\n\n[Worker]\nTargetRoots=/a /b\n",
           "[Service]\nJobTimeoutSec=30\n" },
-        { { "json", "config ROOT --json", .code = 1,
-            .err = "selvolctl: Configuration: ROOT/usr/lib/selvol/selvol.conf:2: [Service] MetricsTextfile=/a\\x1bb is not valid: use an absolute path without '.', '..' and extra slashes, see selvol.conf(5).\n",
-            .json = "[{\"Key\":\"MetricsTextfile\",\"Place\":\"ROOT/usr/lib/selvol/selvol.conf:2\",\"Section\":\"Service\","
-                    "\"Value\":\"/a\\u001bb\"}]" },
-          "[Service]\nMetricsTextfile=/a\033b\n" },
-        { { "mistake", "config ROOT -q", .code = 1,
-            .err = "selvolctl: Configuration: ROOT/etc/selvol/selvol.conf.d/50-x.conf:2: [Service] has no key Nope=, see selvol.conf(5).\n" },
+        { { "list", "config --root=ROOT",
+            .out = "[Worker]\n# ROOT/usr/lib/selvol/selvol.conf:2\n# ROOT/etc/selvol/selvol.conf.d/50-x.conf:2\n"
+                   "# ROOT/etc/selvol/selvol.conf.d/50-x.conf:4\nTargetRoots=/a /b /c /d\n"
+                   "# ROOT/etc/selvol/selvol.conf.d/50-x.conf:5\n# ROOT/etc/selvol/selvol.conf.d/50-x.conf:6\n"
+                   "SourceRoots=/e\n# ROOT/etc/selvol/selvol.conf.d/50-x.conf:3\nLabelTypes=\n" },
+          "[Worker]\nTargetRoots=/a /b\nSourceRoots=/dev\nLabelTypes=a_t\n",
+          "[Worker]\nTargetRoots=/c\nLabelTypes=\nTargetRoots=/d\nSourceRoots=\nSourceRoots=/e\n" },
+        { { "keys", "config MountOptions= JobTimeoutSec --root=ROOT",
+            .out = "[Service]\n# ROOT/usr/lib/selvol/selvol.conf:2\nJobTimeoutSec=20\n\n"
+                   "[Worker]\n# ROOT/usr/lib/selvol/selvol.conf:5\nMountOptions=a\n\n"
+                   "[FileSystem ext4]\n# ROOT/etc/selvol/selvol.conf.d/50-x.conf:2\nMountOptions=b\n" },
+          "[Service]\nJobTimeoutSec=20\n[Worker]\nTargetRoots=/a\nMountOptions=a\n",
+          "[FileSystem ext4]\nMountOptions=b\nLabels=yes\n" },
+        { { "key-not-set", "config TrustedMark --root=ROOT" }, "[Service]\nSELinuxMount=yes\n" },
+        { { "changed", "config --changed --root=ROOT",
+            .out = "[Service]\n# ROOT/etc/selvol/selvol.conf.d/50-x.conf:3\nJobTimeoutSec=30\n\n"
+                   "[Worker]\n# ROOT/usr/lib/selvol/selvol.conf:5\n# ROOT/etc/selvol/selvol.conf.d/50-x.conf:5\n"
+                   "TargetRoots=/a /b\n\n[Driver d]\n# ROOT/etc/selvol/selvol.conf.d/50-x.conf:9\nManaged=never\n" },
+          "[Service]\nSELinuxMount=yes\nJobTimeoutSec=20\n[Worker]\nTargetRoots=/a\nSourceRoots=/dev\n",
+          "[Service]\nSELinuxMount=yes\nJobTimeoutSec=30\n[Worker]\nTargetRoots=/b\nSourceRoots=\nSourceRoots=/dev\n"
+          "[Driver d]\nManaged=never\n" },
+        { { "json", "config TargetRoots --root=ROOT --json",
+            .json = "[{\"Key\":\"TargetRoots\",\"Places\":[\"ROOT/usr/lib/selvol/selvol.conf:2\","
+                    "\"ROOT/etc/selvol/selvol.conf.d/50-x.conf:2\"],\"Section\":\"Worker\",\"Value\":\"/a /b\"}]" },
+          "[Worker]\nTargetRoots=/a\n",
+          "[Worker]\nTargetRoots=/b\n" },
+        /* A wrong key does not look as if it was in force. */
+        { { "mistake", "config --root=ROOT", .code = 1,
+            .err = "selvolctl: Configuration: ROOT/etc/selvol/selvol.conf.d/50-x.conf:2: [Service] has no key Nope=, see selvol.conf(5).\n" NOT_USED },
           "[Service]\nSELinuxMount=yes\n",
           "[Service]\nNope=1\n" },
-        { { "no-file", "config ROOT", .code = 1,
-            .err = "selvolctl: Configuration: ROOT/etc/selvol/selvol.conf.d/50-x.conf:1: Missing bracket\n" },
+        { { "mistake-json", "config --root=ROOT --json", .code = 1,
+            .err = "selvolctl: Configuration: ROOT/usr/lib/selvol/selvol.conf:2: [Service] MetricsTextfile=/a\\x1bb is not valid: use an absolute path without '.', '..' and extra slashes, see selvol.conf(5).\n" NOT_USED },
+          "[Service]\nMetricsTextfile=/a\033b\n" },
+        { { "mistake-quiet", "config --root=ROOT -q", .code = 1,
+            .err = "selvolctl: Configuration: ROOT/etc/selvol/selvol.conf.d/50-x.conf:1: ']' is missing at the end.\n" NOT_USED },
           "[Service]\nSELinuxMount=yes\n",
           "[Service\n" },
-        { { "bytes", "config ROOT", .code = 1,
+        { { "bytes", "config --root=ROOT", .code = 1,
             .err = "selvolctl: Invalid or incomplete multibyte or wide character\n" },
-          "[Service]\nMetricsTextfile=\xff\n" },
+          "[Driver \xff]\nManaged=never\n" },
 };
 
 static void write_config(const char *directory, const char *name, const char *text) {

@@ -115,7 +115,8 @@ static const Case pager_cases[] = {
         { "history/empty-volume", "history pvc-1", .journal = NO_RECORDS,
           .out = "The history of pvc-1 is empty.\r\n" },
         { "history/empty-quiet", "history -q", .journal = NO_RECORDS },
-        { "config", "config ROOT", .out = ":[Service]\r\n:# ROOT/etc/selvol/selvol.conf:2\r\n:JobTimeoutSec=20\r\n" },
+        { "config", "config --root=ROOT",
+          .out = ":[Service]\r\n:# ROOT/etc/selvol/selvol.conf:2\r\n:JobTimeoutSec=20\r\n" },
 };
 
 /* The other verbs with long output; ROOT is a directory with a configuration. */

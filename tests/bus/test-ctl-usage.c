@@ -36,6 +36,7 @@ static const Case cases[] = {
         { "complete/source", "__complete mount --level s0 a /d", .out = "/\n" },
         { "complete/too-many", "__complete cancel 1 ''" },
         { "complete/unknown", "__complete frobnicate ''" },
+        { "complete/key", "__complete config JobTimeoutSec Target", .out = "TargetRoots\n" },
         { "complete/nothing", "__complete cancel", .out = "cancel\n" },
         { "complete/volume", "__complete relabel pvc-", CALLS(OBJECTS_CALL), .out = "pvc-1\n" },
         { "complete/volumes", "__complete forget a ''", CALLS(OBJECTS_CALL), .out = "pvc-1\ndata\n" },
@@ -53,6 +54,9 @@ static const Case cases[] = {
         MISTAKE("verb-escaped", "'\033[2J'", "Unknown command '\\x1b[2J'. See 'selvolctl --help'."),
         MISTAKE("verb-long", "mountmountmountmountmountmountmountmount",
                 "Unknown command 'mountmountmountmountmountmountmountmount'. See 'selvolctl --help'."),
+        MISTAKE("key-misspelled", "config JobTimeoutSec TargetRots",
+                "Unknown key 'TargetRots'. Did you mean 'TargetRoots'? [Worker] has TargetRoots, SourceRoots, SourceDevices, "
+                "SourcesOnHostDisk, ForeignRoots, ImagesOfOthers, LabelTypes, IOSchedulingClass, MountOptions."),
         MISTAKE("option-misspelled", "mount a b c --levle=s0", "Unknown option '--levle'. See 'selvolctl --help'."),
         MISTAKE("option-unknown", "list --frobnicate", "Unknown option '--frobnicate'. See 'selvolctl --help'."),
         MISTAKE("option-letter", "list -x", "Unknown option '-x'. See 'selvolctl --help'."),

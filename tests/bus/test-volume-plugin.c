@@ -84,7 +84,7 @@ static void set_up(Context *c, gconstpointer data) {
         g_assert_cmpint(g_mkdir(c->records, 0700), ==, 0);
         g_assert_cmpint(g_mkdir(c->targets, 0755), ==, 0);
         g_assert_cmpint(chmod(c->f.directory, 0755), ==, 0);
-        roots = g_strdup_printf("[Worker]\nTargetRoots=%s /var/lib/kubelet\n", c->f.directory);
+        roots = g_strdup_printf("[Worker]\nTargetRoots=\nTargetRoots=%s /var/lib/kubelet\n", c->f.directory);
         daemon_stop(&c->f, SIGTERM);
         write_file(&c->f, "etc/selvol.conf.d/20-roots.conf", roots);
         daemon_start(&c->f);
@@ -436,7 +436,8 @@ TEST_PLUGIN(test_narrowed, "narrowed") {
         assert_answer(c, "VolumeDriver.Create", CREATE("idle", OPTIONS), DONE);
         assert_mounted_at(c, "VolumeDriver.Mount", DB, "db");
         daemon_stop(&c->f, SIGTERM);
-        write_file(&c->f, "etc/selvol.conf.d/30-roots.conf", "[Worker]\nTargetRoots=/var/lib/kubelet\n");
+        write_file(&c->f, "etc/selvol.conf.d/30-roots.conf",
+                   "[Worker]\nTargetRoots=\nTargetRoots=/var/lib/kubelet\n");
         daemon_start(&c->f);
 
         assert_answer(c, "VolumeDriver.Get", NAMED("idle"),

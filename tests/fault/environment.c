@@ -175,7 +175,7 @@ void environment_start(Environment *e) {
         make_targets(e);
         make_volumes(e);
         roots = path_printf(
-                "[Service]\nMetricsTextfile=\n[Worker]\nTargetRoots=%s/targets\nSourceRoots=/dev %s/images\n",
+                "[Service]\nMetricsTextfile=\n[Worker]\nTargetRoots=\nTargetRoots=%s/targets\nSourceRoots=%s/images\n",
                 e->directory, e->directory);
         file = path_printf("%s/selvol.conf.d/10-roots.conf", e->service.etc);
         file_write(file, roots);

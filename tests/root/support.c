@@ -176,7 +176,8 @@ void assert_no_loop(const char *image) {
 }
 
 Worker *worker_launch(const char *dropin, const Launch *how) {
-        static const char roots[] = "[Worker]\nTargetRoots=" TEST_TARGETS "\nSourceRoots=/dev " TEST_IMAGES "\n";
+        static const char roots[] = "[Worker]\nTargetRoots=\nTargetRoots=" TEST_TARGETS
+                                    "\nSourceRoots=\nSourceRoots=/dev " TEST_IMAGES "\n";
         static unsigned counter;
         g_autofree char *directory = path_printf(TEST_DIR "/worker-%u", ++counter),
                         *etc = path_printf("%s/etc", directory),

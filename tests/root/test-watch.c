@@ -280,8 +280,8 @@ static void expect_many(sd_bus *bus, const MountFact *fact, unsigned n, bool dis
 static void test_expect_elsewhere(void) {
         /* AddressSanitizer keeps freed memory, which must not count. */
         static const char *const environment[] = { "ASAN_OPTIONS=quarantine_size_mb=1", NULL };
-        g_autoptr(Worker) w =
-                worker_launch("[Worker]\nTargetRoots=" TEST_DIR "/other\n", &(Launch){ .environment = environment });
+        g_autoptr(Worker) w = worker_launch("[Worker]\nTargetRoots=\nTargetRoots=" TEST_DIR "/other\n",
+                                            &(Launch){ .environment = environment });
         g_autoptr(GString) target = g_string_new(TEST_TARGETS "/elsewhere");
         g_autoptr(sd_bus) bus = worker_dial(w);
         long before;
@@ -373,7 +373,7 @@ static void assert_none_watched(const Worker *w) {
  * It tells of them and unmounts them, also outside of its own target roots. */
 static void test_notes(void) {
         g_autoptr(Worker) w = worker_start(NULL, NULL);
-        g_autoptr(Worker) other = worker_start("[Worker]\nTargetRoots=" TEST_DIR "/other\n", NULL);
+        g_autoptr(Worker) other = worker_start("[Worker]\nTargetRoots=\nTargetRoots=" TEST_DIR "/other\n", NULL);
         g_autofree char *target = make_target("noted"), *volume = NULL, *again = NULL, *stranger = NULL;
         _cleanup_(mount_identity_done) MountIdentity mounted = { 0 }, adopted = { 0 }, strange = { 0 };
 

@@ -121,7 +121,7 @@ check("org.selvol1(5): reasons", table_names(files, "relabel_reason") + table_na
 check("plan.md: reasons", table_names(read("src/model/volume.c"), "reason") + table_names(files, "relabel_reason") +
       table_names(files, "ownership_reason"), read("docs/plan.md"))
 
-compare("selvol.conf(5): settings", re.findall(r'^\s*\{ "(\w+)", read_\w+', read("src/model/settings.c"), flags=re.M),
+compare("selvol.conf(5): settings", re.findall(r'^\s*\{ "(\w+)", FORM_\w+', read("src/model/settings.c"), flags=re.M),
         re.findall(r"^(\w+)=$", read("docs/selvol.conf.5.rst"), flags=re.M))
 
 long_options = [option for *_, option in options]

@@ -35,7 +35,7 @@ def names(path, pattern):
 verbs = names("src/ctl/verb-table.c", r'\{ GROUP_\w+, "([a-z]+)"') | {"help"}
 requests = re.findall(r'= \{ "(\w+)", "\w+", [^"]*"([a-z-]+)"', read("src/wire/option-table.c"))
 options = {long for _, long in requests} | names("src/ctl/args.c", r'\{ SWITCH_\w+, [^"]*"([a-z-]+)"')
-keys = names("src/model/settings.c", r'^ +\{ "(\w+)", read_') | FOREIGN
+keys = names("src/model/settings.c", r'^ +\{ "(\w+)", FORM_') | FOREIGN
 sections = names("src/model/settings.c", r'"(Service|Worker|FileSystem|VolumeType|Driver)\b')
 units = {re.sub(r"\.service|\.in", "", p.name) for p in (root / "units").glob("*.*.in")} | {p.name for p in (root / "units").glob("*.socket")}
 types = names("selinux/selvol.te", r"\b([a-z_]+_t)\b")

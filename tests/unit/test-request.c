@@ -84,7 +84,7 @@ TEST(test_id_length, "/request/id-length") {
 
 TEST(test_target_roots, "/request/target-roots") {
         Settings none = test_settings("[Worker];TargetRoots="),
-                 two = test_settings("[Worker];TargetRoots=/srv/a /srv/b");
+                 two = test_settings("[Worker];TargetRoots=;TargetRoots=/srv/a /srv/b");
         _cleanup_failure_ Failure f = { 0 };
 
         assert_failure(target_validate(TARGET, &none, &f), &f, FAILURE_PATH_NOT_ALLOWED, TARGET, "none is configured",

@@ -43,7 +43,7 @@ mkdir -p "$emptydir"
 truncate -s 16M "$emptydir/image"
 mkfs.ext4 -q -F "$emptydir/image"
 refused 'source is in an emptyDir' PathNotAllowed SourceRoots= from "$emptydir/image"
-configure '[Worker]\nSourceRoots=/dev /var/lib/kubelet/pods'
+configure '[Worker]\nSourceRoots=/var/lib/kubelet/pods'
 refused 'source is in an emptyDir, and that is a source root' PathNotAllowed ImagesOfOthers= from "$emptydir/image"
 configure
 tune2fs -E mount_opts=debug /dev/scratch0
@@ -116,7 +116,7 @@ refused 'a category that the policy does not have' InvalidContext '' context "$f
 refused 'a level that the policy does not have' InvalidContext 'does not know' mount_with s1:c1,c2 bad /dev/scratch0 "$T"
 told=$message
 refused 'a level that the policy does not have: a plan' InvalidContext "$told" plan_with s1:c1,c2
-configure '[Worker]\nLabelTypes=container_file_t absent_file_t'
+configure '[Worker]\nLabelTypes=absent_file_t'
 refused 'a type that the policy does not have' InvalidContext 'does not know' context system_u:object_r:absent_file_t:s0:c1
 configure
 

@@ -9,7 +9,7 @@ contexts=/etc/selinux/default/contexts/lxc_contexts
 sed 's/container_file_t/absent_file_t/' $contexts >"$scratch/lxc_contexts"
 chcon --reference=$contexts "$scratch/lxc_contexts"
 
-configure '[Worker]\nLabelTypes=container_file_t absent_file_t'
+configure '[Worker]\nLabelTypes=absent_file_t'
 mount --bind "$scratch/lxc_contexts" $contexts
 refused 'a type that the policy does not have' InvalidContext absent_file_t mount_with s0:c1,c2 stock none "$T" 'FSType s tmpfs'
 mount_volume stock none "$T" 'FSType s tmpfs' 'SELinuxLevel s s0:c1,c2' "$policy" "$supported" \

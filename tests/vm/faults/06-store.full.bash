@@ -57,7 +57,7 @@ answers 'a damaged state: it can be adopted' "$file_type:s0:c1,c2" '' context-mo
 
 # The configuration has other directories for targets.
 mount_with s0:c1,c2 other none "$U" 'FSType s tmpfs'
-printf '[Worker]\nTargetRoots=/srv\n' >/etc/selvol/selvol.conf.d/roots.conf
+printf '[Worker]\nTargetRoots=\nTargetRoots=/srv\n' >/etc/selvol/selvol.conf.d/roots.conf
 systemctl reload selvold
 yes 'other roots: the holder is there still' is_held other "$U"
 unmount_volume other "$U"
