@@ -179,8 +179,8 @@ int mount_options_check(char *const *options, const Settings *settings, const Fi
                         return -ENOMEM;
                 return failure_set(
                         f, FAILURE_INVALID_OPTION,
-                        "Mount option '%s' is not allowed for %s. To allow it, repeat the current value of MountOptions= (selvolctl config) and add this option, under [FileSystem %s] " SETTINGS_REMEDY,
-                        escaped, fs->name, fs->name);
+                        "Mount option '%s' is not allowed for %s. To allow it, add MountOptions=%s under [FileSystem %s] " SETTINGS_REMEDY,
+                        escaped, fs->name, escaped, fs->name);
         }
         return 0;
 }

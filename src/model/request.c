@@ -88,7 +88,7 @@ static int refuse_path(Failure *f, const char *what, const char *path, char *con
                 return -ENOMEM;
         return failure_set(
                 f, FAILURE_PATH_NOT_ALLOWED,
-                "%s '%s' is not beneath an allowed directory (%s).%s To allow it, repeat the current value of %sRoots= (selvolctl config) and add its directory, under [Worker] " SETTINGS_REMEDY,
+                "%s '%s' is not beneath an allowed directory (%s).%s To allow it, add its directory: %sRoots=DIRECTORY under [Worker] " SETTINGS_REMEDY,
                 what, escaped, isempty(allowed) ? "none is configured" : allowed, hint, what);
 }
 
@@ -228,7 +228,7 @@ static int source_check_user(const Request *q, const Settings *settings, Failure
                 source = "/dev/disk/by-id/NAME";
         return refuse(
                 f, FAILURE_PATH_NOT_ALLOWED, source,
-                "No device is set for users other than root. To allow the source, set SourceDevices=%s under [Worker] " SETTINGS_REMEDY);
+                "No device is set for users other than root. To allow the source, add SourceDevices=%s under [Worker] " SETTINGS_REMEDY);
 }
 
 /* Replaces *s by its canonical form; NULL stays NULL. */

@@ -41,11 +41,9 @@ static int list_has_device(char **patterns, dev_t device) {
         return 0;
 }
 
-/* Makes the value of a list that has the device, too, by a name that is no one's choice; and the source,
- * escaped. */
-static int extend_list(char *const *list, dev_t device, const char *source, char **ret, char **ret_escaped) {
-        _cleanup_free_ char *link = NULL, *before = list ? strv_join(list, " ") : strdup(""), *value = NULL,
-                            *shown = NULL, *escaped = string_escape(source, 200);
+/* Finds a name of the device that is no one's choice, for a list; escapes this and the source. */
+static int name_device(dev_t device, const char *source, char **ret, char **ret_escaped) {
+        _cleanup_free_ char *link = NULL, *shown = NULL, *escaped = string_escape(source, 200);
         int r;
 
         r = device_find_link(device, &link);
@@ -53,9 +51,7 @@ static int extend_list(char *const *list, dev_t device, const char *source, char
                 return r;
         if (!link)
                 link = blkid_devno_to_devname(device);
-        if (before)
-                value = strdup_printf("%s%s%s", before, isempty(before) ? "" : " ", link ?: source);
-        shown = value ? string_escape(value, 1000) : NULL;
+        shown = string_escape(link ?: source, 200);
         if (!shown || !escaped)
                 return -ENOMEM;
         *ret = TAKE_PTR(shown);
@@ -70,12 +66,12 @@ int host_check_listed(const Settings *settings, dev_t device, const char *source
         r = list_has_device(settings->source_devices, device);
         if (r != 0)
                 return r < 0 ? r : 0;
-        r = extend_list(settings->source_devices, device, source, &value, &escaped);
+        r = name_device(device, source, &value, &escaped);
         if (r < 0)
                 return r;
         return failure_set(
                 f, FAILURE_PATH_NOT_ALLOWED,
-                "Source '%s' is no device that others than root may mount. To allow it, set SourceDevices=%s under [Worker] " SETTINGS_REMEDY,
+                "Source '%s' is no device that others than root may mount. To allow it, add SourceDevices=%s under [Worker] " SETTINGS_REMEDY,
                 escaped, value);
 }
 
@@ -307,12 +303,12 @@ static int check_entry(const Settings *settings, dev_t device, const char *sourc
         }
         if (!use && !type)
                 return 0;
-        r = extend_list(settings->sources_on_host_disk, device, source, &value, &escaped);
+        r = name_device(device, source, &value, &escaped);
         if (r < 0)
                 return r;
         return failure_set(
                 f, FAILURE_PATH_NOT_ALLOWED,
-                "Source '%s' is %s%s. To allow it nevertheless, set SourcesOnHostDisk=%s under [Worker] " SETTINGS_REMEDY,
+                "Source '%s' is %s%s. To allow it nevertheless, add SourcesOnHostDisk=%s under [Worker] " SETTINGS_REMEDY,
                 escaped, use ? "on a disk that the host uses: " : type,
                 use ?: " in the partition table, so it may be the host's", value);
 }

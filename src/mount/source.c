@@ -350,7 +350,7 @@ static int open_local(const char *name, const Settings *settings, SourceUser use
         if (!roots_contain(settings->source_roots, source))
                 return failure_set_about(
                         f, FAILURE_PATH_NOT_ALLOWED, source,
-                        "Source '%s' is not beneath an allowed directory. To allow it, repeat the current value of SourceRoots= (selvolctl config) and add its directory, under [Worker] " SETTINGS_REMEDY);
+                        "Source '%s' is not beneath an allowed directory. To allow it, add its directory: SourceRoots=DIRECTORY under [Worker] " SETTINGS_REMEDY);
 
         r = in_dev ? open_in_dev(source, in_dev, &pinned, &st, f) : open_in_roots(source, settings, &pinned, &st, f);
         if (r != 0)

@@ -55,9 +55,9 @@ static int root_failure(Failure *f, const char *path, const Settings *settings, 
         case -ELOOP:
                 return failure_set(
                         f, FAILURE_PATH_NOT_ALLOWED,
-                        "The root %s of TargetRoots= leads to %s by a symbolic link: write that in its place, under [Worker] " SETTINGS_REMEDY
+                        "The root %s of TargetRoots= leads to %s by a symbolic link: add TargetRoots=%s under [Worker] " SETTINGS_REMEDY
                         " Callers have to pass that path, too (kubelet: --root-dir with the directory above pods).",
-                        root, shown);
+                        root, shown, shown);
         case -ENOTDIR:
                 return failure_set(f, FAILURE_INVALID_TARGET, "The root %s of TargetRoots= is not a directory.",
                                    root);

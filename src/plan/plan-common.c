@@ -137,8 +137,8 @@ int plan_check_label_type(const Settings *settings, const char *context, Failure
                 return -ENOMEM;
         return failure_set(
                 f, FAILURE_TYPE_NOT_ALLOWED,
-                "SELinux type %s is not allowed for volumes (%s). To allow it, repeat the current value of LabelTypes= (selvolctl config) and add this type, under [Worker] " SETTINGS_REMEDY,
-                type, isempty(allowed) ? "none is configured" : allowed);
+                "SELinux type %s is not allowed for volumes (%s). To allow it, add LabelTypes=%s under [Worker] " SETTINGS_REMEDY,
+                type, isempty(allowed) ? "none is configured" : allowed, type);
 }
 
 int plan_mount_options(const Settings *settings, const char *fs_type, Strategy strategy, char *const *options,

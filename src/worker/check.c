@@ -24,7 +24,7 @@ int check_call(const Child *c, const char *volume, const char *source, const cha
         if (!target && strv_length(c->settings->target_roots) == 0)
                 return failure_set(
                         f, FAILURE_PATH_NOT_ALLOWED,
-                        "No directory is allowed to have volumes. To allow one, list it as TargetRoots= under [Worker] " SETTINGS_REMEDY);
+                        "No directory is allowed to have volumes. To allow one, add TargetRoots=DIRECTORY under [Worker] " SETTINGS_REMEDY);
         r = free_and_strdup(&q.volume, volume);
         if (r < 0)
                 return r;
@@ -110,7 +110,7 @@ static int check_foreign_mounts(const Child *c, const MountFact *mounts, size_t 
                 if (r > 0)
                         return failure_set_about(
                                 f, FAILURE_PATH_NOT_ALLOWED, mounts[i].target,
-                                "The file system is mounted at '%s', outside of TargetRoots=, so it may be the host's own. Unmount it there, or, to allow it, repeat the current value of ForeignRoots= (selvolctl config) and add the directory, under [Worker] " SETTINGS_REMEDY);
+                                "The file system is mounted at '%s', outside of TargetRoots=, so it may be the host's own. Unmount it there, or, to allow it, add the directory: ForeignRoots=DIRECTORY under [Worker] " SETTINGS_REMEDY);
         }
         return 0;
 }

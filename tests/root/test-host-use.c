@@ -75,7 +75,7 @@ static const Row rows[] = {
         { "fstab/other", FSTAB, "/dev/other /boot ext4" },
         { "fstab/allowed", FSTAB, "DISKp1 /boot ext4", .dropin = ALLOW, .needle = "mounts it at '/boot'" },
         { "fstab/sibling", FSTAB, "DISKp2 /boot ext4", .needle = "mounts DISKp2 at '/boot'" },
-        { "fstab/sibling/line", FSTAB, "DISKp2 /boot ext4", .needle = "set SourcesOnHostDisk=DISKp1 under [Worker]" },
+        { "fstab/sibling/line", FSTAB, "DISKp2 /boot ext4", .needle = "add SourcesOnHostDisk=DISKp1 under [Worker]" },
         { "fstab/sibling/allowed", FSTAB, "DISKp2 /boot ext4", .dropin = ALLOW },
         { "unit", LATE "efi.mount", "[Mount]\nWhat=DISKp1\nWhere=/efi\n", .needle = "efi.mount mounts it at '/efi'" },
         { "unit/blanks", LATE "a-b\\x2dc.mount", "[Mount]\nWhat = DISKp1 \n", .needle = "at '/a/b-c'" },
@@ -302,8 +302,8 @@ typedef struct ListRow {
 } ListRow;
 
 static const ListRow list_rows[] = {
-        { "empty", "", "set SourceDevices=DEVICE under [Worker]" },
-        { "other", "/dev/selvol-none /dev/loop*", "set SourceDevices=/dev/selvol-none /dev/loop* DEVICE under" },
+        { "empty", "", "add SourceDevices=DEVICE under [Worker]" },
+        { "other", "/dev/selvol-none /dev/loop*", "add SourceDevices=DEVICE under" },
         { "name", "DEVICE", NULL },
         { "pattern", "/dev/zra[m]*", NULL },
         { "link", "/dev/selvol-none LINK", NULL },

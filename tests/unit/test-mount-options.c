@@ -156,7 +156,7 @@ TEST(test_allow_list, "/mount-options/allow-list") {
                 g_autofree char *section = g_strdup_printf("[FileSystem %s]", bad[i][0]);
 
                 assert_failure(check(&s, bad[i][0], bad[i][1], &f), &f, FAILURE_INVALID_OPTION, bad[i][1], section,
-                               "current value of MountOptions=");
+                               "add MountOptions=");
         }
 }
 

@@ -11,17 +11,14 @@ mkfs.ext4 -q -F /dev/scratch0
 semodule -l | grep -qx selvol || semodule -i /usr/share/selinux/packages/selvol.pp
 disk=$(realpath /dev/scratch0)
 
-# set_as_told VALUE: repeats the current value of the setting that the message names and adds VALUE, or, if the message
-# names no setting, makes VALUE a line of the section
+# set_as_told VALUE: adds the setting that the message names, with VALUE as its directory, or, if the message names no
+# setting, makes VALUE a line of the section
 set_as_told() {
-    local section file command key line=$1
+    local section file command line=$1
     [[ $message =~ (under|section)\ \[([^]]*)\]\ in\ ([^,]*),\ then\ run\ \'([^\']*)\' ]] || return 1
     section=${BASH_REMATCH[2]} file=${BASH_REMATCH[3]} command=${BASH_REMATCH[4]}
-    if [[ $message =~ current\ value\ of\ ([A-Za-z]*)=\ \(([^\)]*)\) ]]; then
-        key=${BASH_REMATCH[1]}
-        line=$(${BASH_REMATCH[2]} --no-pager | sed -n "/^\[$section\]/,/^\[/s/^$key=.*/&/p")" $1"
-    elif [[ $message =~ set\ ([A-Za-z]*=[^ ]*)\ under ]]; then
-        line=${BASH_REMATCH[1]}
+    if [[ $message =~ ([A-Za-z]+=[^ ]*)\ under ]]; then
+        line=${BASH_REMATCH[1]//DIRECTORY/$1}
     fi
     mkdir -p "$(dirname "$file")"
     printf '[%s]\n%s\n' "$section" "$line" >>"$file"
@@ -79,7 +76,7 @@ remedy 'a source of another type' SELinuxDenied run_as_told 'such a type: (.*)' 
 unmount_volume s "$T"
 remedy 'a file system that is not allowed' TypeNotAllowed set_as_told 'Source=none' -- mount_default r none "$T" 'FSType s ramfs'
 unmount_volume r "$T"
-remedy 'a mount option that is not allowed' InvalidOption set_as_told debug -- mount_default o "$disk" "$T" 'MountOptions as 1 debug'
+remedy 'a mount option that is not allowed' InvalidOption set_as_told '' -- mount_default o "$disk" "$T" 'MountOptions as 1 debug'
 unmount_volume o "$T"
 remedy 'a type of volume' InvalidOption set_as_told Managed=always -- mount_default v "$disk" "$T" 'VolumeType s example'
 unmount_volume v "$T"
