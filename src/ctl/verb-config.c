@@ -20,33 +20,15 @@ static bool is_key(const char *operand, const char *key) {
         return rest && (streq(rest, "") || streq(rest, "="));
 }
 
-/* Lists the keys of a section, or of all (NULL), as "[Worker] has TargetRoots, ..." */
-static char *list_keys(const char *only) {
-        _cleanup_strv_ char **lists = NULL;
-        const char *section, *key, *last = NULL;
-
-        for (size_t i = 0; (key = settings_key(i, &section)); i++) {
-                const bool begins = !last || !streq(last, section);
-
-                if (only && !streq(only, section))
-                        continue;
-                if (strv_consume(&lists, begins ? strdup_printf("%s[%s] has %s", last ? "; " : "", section, key)
-                                                : strdup_printf(", %s", key)) < 0)
-                        return NULL;
-                last = section;
-        }
-        return strv_join(lists, "");
-}
-
 static int check_key(const char *operand) {
-        _cleanup_free_ char *keys = NULL;
         const char *section, *key;
 
         for (size_t i = 0; (key = settings_key(i, &section)); i++)
                 if (is_key(operand, key))
                         return 0;
-        keys = list_keys(NULL);
-        return keys ? report_usage("Unknown key '%s'. %s.", operand, keys) : -ENOMEM;
+        return report_usage(
+                "Unknown key '%s'. 'selvolctl config' prints the keys that are set; selvol.conf(5) has all.",
+                operand);
 }
 
 int config_check(const Args *a) {

@@ -55,8 +55,7 @@ static const Case cases[] = {
         MISTAKE("verb-long", "mountmountmountmountmountmountmountmount",
                 "Unknown command 'mountmountmountmountmountmountmountmount'. See 'selvolctl --help'."),
         MISTAKE("key-misspelled", "config JobTimeoutSec TargetRots",
-                "Unknown key 'TargetRots'. Did you mean 'TargetRoots'? [Worker] has TargetRoots, SourceRoots, SourceDevices, "
-                "SourcesOnHostDisk, ForeignRoots, ImagesOfOthers, LabelTypes, IOSchedulingClass, MountOptions."),
+                "Unknown key 'TargetRots'. 'selvolctl config' prints the keys that are set; selvol.conf(5) has all."),
         MISTAKE("option-misspelled", "mount a b c --levle=s0", "Unknown option '--levle'. See 'selvolctl --help'."),
         MISTAKE("option-unknown", "list --frobnicate", "Unknown option '--frobnicate'. See 'selvolctl --help'."),
         MISTAKE("option-letter", "list -x", "Unknown option '-x'. See 'selvolctl --help'."),
