@@ -202,8 +202,11 @@ static int open_section(const ConfigKey *section, SectionReading *reading, Failu
 }
 
 static int read_key(const ConfigKey *k, const SectionReading *reading, Failure *f) {
-        const Key *key = find_key(reading->keys, k->name);
+        const Key *key;
 
+        assert(reading->keys); /* the line of the section is before those of its keys */
+
+        key = find_key(reading->keys, k->name);
         if (!key)
                 return setting_mistake(config_place(k), f, "[%s] has no key %s=, see selvol.conf(5).", k->section,
                                        k->name);
