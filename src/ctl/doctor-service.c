@@ -189,13 +189,13 @@ static const char *key_of(Doctor *d, const json_t *volume, const char *disk) {
 
 /* Another volume's disk may get the same name in /dev, or the same place, later. Each tmpfs is a new one. */
 static bool has_lasting_source(const json_t *volume) {
-        const char *source = answer_string(volume, "Source"), *directory,
-                   *name = startswith(source, "/dev/") ?: startswith(source, "/");
+        const char *source = answer_string(volume, "Source"), *device = startswith(source, "/dev/"), *directory;
 
         if (streq(answer_string(volume, "FSType"), "tmpfs"))
                 return false;
-        return startswith(source, "/dev/") ? strchr(name, '/') && !startswith(name, "disk/by-path/")
-                                           : name || strchr(source, ':') || source_tag(source, &directory);
+        if (device)
+                return strchr(device, '/') && !startswith(device, "disk/by-path/");
+        return source[0] == '/' || strchr(source, ':') || source_tag(source, &directory);
 }
 
 static bool is_used_more(const json_t *a, const json_t *b) {

@@ -16,10 +16,12 @@ static const char *holder_context(const Volume *v, const Holder *h) {
         return h->context ? h->context : v->context;
 }
 
-/* h NULL: a foreign mount. */
+/* v and h NULL: a foreign mount. */
 static int add_conflict(Plan *p, const Volume *v, const Holder *h, const char *target, Strategy strategy,
                         const char *context) {
         Conflict *grown, *c;
+
+        assert(!v == !h);
 
         grown = reallocarray(p->conflicts, p->n_conflicts + 1, sizeof(Conflict));
         if (!grown)
@@ -27,7 +29,7 @@ static int add_conflict(Plan *p, const Volume *v, const Holder *h, const char *t
         p->conflicts = grown;
         c = &grown[p->n_conflicts++];
         *c = (Conflict){
-                .volume = strdup(h ? v->id : ""),
+                .volume = strdup(v ? v->id : ""),
                 .holder = strdup(h ? h->name : ""),
                 .target = strdup(target),
                 .strategy = strategy,

@@ -95,10 +95,10 @@ is 'two at once: the same call again' "$error$(field FSGroup) $(field DiskGroup)
 mount_with s0:c1,c2 mapped-ext4 /dev/scratch0 "$U" 'FSGroup u 3000' 'Holder s pod-B'
 is 'two at once: another group at the same target' "$error" Incompatible
 mount_with s0:c1,c2 mapped-ext4 /dev/scratch0 "$U-2" 'FSGroup u 3000' "$policy_always"
-expect_error 'two at once: files are not taken from them' GroupConflict pod- "$pods/mapped"
+expect_error 'two at once: files are not taken from them' GroupConflict pod-A
 mount --bind "$U" "$U-2"
 volume_call AdoptVolume 'ssa{sv}' mapped-bound "$U-2" -- 'FSGroup u 2000' "$policy" "$supported" 'SELinuxLevel s s0:c1,c2'
-expect_error 'two at once: what somebody bound: nor there' GroupConflict "$pods/mapped"
+expect_error 'two at once: what somebody bound: nor there' GroupConflict 'pod-A (as volume mapped-ext4)'
 umount "$U-2"
 is 'two at once: nothing is mounted but these' "$(mount_table)" "$mounts"
 like 'two at once: what is known stays known' " $(mark "$T") " ' ownership=complete gid=1000 '
