@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <signal.h>
+
+#include "basic/gid-util.h"
+#include "basic/path-util.h"
 #include "basic/string-util.h"
 #include "basic/time-util.h"
 #include "client/client-call.h"
@@ -125,4 +129,216 @@ int bus_call_method(sd_bus *bus, const char *subject, sd_bus_message **ret, cons
         r = call_method(bus, &error, ret, path, interface, method, types, ap);
         va_end(ap);
         return sd_bus_error_is_set(&error) ? bus_report_error(subject, &error) : r;
+}
+
+/* --- an event loop --- */
+
+int loop_new(sd_bus *bus, sd_event_signal_handler_t on_signal, void *userdata, sd_event **ret) {
+        _cleanup_(sd_event_unrefp) sd_event *event = NULL;
+        static const int signals[] = { SIGINT, SIGTERM };
+        int r;
+
+        r = sd_event_new(&event);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < ELEMENTSOF(signals); i++) {
+                r = sd_event_add_signal(event, NULL, signals[i] | SD_EVENT_SIGNAL_PROCMASK, on_signal, userdata);
+                if (r < 0)
+                        return r;
+        }
+        r = sd_bus_attach_event(bus, event, SD_EVENT_PRIORITY_NORMAL);
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(event);
+        return 0;
+}
+
+void loop_free(sd_bus *bus, sd_event *event) {
+        if (event)
+                (void) sd_bus_detach_event(bus);
+        sd_event_unref(event);
+}
+
+/* --- objects --- */
+
+/* Whether a property has no value. D-Bus has no unset properties: selvold then sends "", the path of no
+ * object, no group, or 0 for a time or an estimate. */
+static bool property_is_unset(const char *name, const json_t *value) {
+        if (streq(name, "DiskGroup"))
+                return json_integer_value(value) == GID_NONE;
+        if (strstr(name, "USec") || streq(name, "EntriesTotal") || streq(name, "EntriesPerSecond"))
+                return json_integer_value(value) == 0;
+        return json_is_null(value) || (json_is_string(value) && json_string_length(value) == 0);
+}
+
+int object_clear_unset(json_t *properties) {
+        const char *name;
+        json_t *value;
+
+        json_object_foreach (properties, name, value)
+                if (property_is_unset(name, value) && json_object_set_new(properties, name, json_null()) < 0)
+                        return -ENOMEM;
+        return 0;
+}
+
+/* An id may begin as a path does. */
+static int find_by_path(sd_bus *bus, const char *name, sd_bus_message **ret) {
+        _cleanup_error_ sd_bus_error error = SD_BUS_ERROR_NULL;
+        _cleanup_free_ char *target = path_make_clean(name);
+        int r;
+
+        if (!target)
+                return -errno;
+        r = bus_try_method(bus, &error, ret, MANAGER_PATH, MANAGER_INTERFACE, "GetVolumeByTarget", "s", target);
+        if (r >= 0 || !sd_bus_error_is_set(&error))
+                return r;
+        if (sd_bus_error_has_name(&error, ERROR_PREFIX "NoSuchVolume") &&
+            bus_try_method(bus, NULL, ret, MANAGER_PATH, MANAGER_INTERFACE, "GetVolume", "s", name) >= 0)
+                return 0;
+        return bus_report_error(target, &error);
+}
+
+int volume_find(sd_bus *bus, const char *name, char **ret) {
+        _cleanup_message_ sd_bus_message *found = NULL;
+        const char *path;
+        int r;
+
+        r = path_is_meant(name)
+                    ? find_by_path(bus, name, &found)
+                    : bus_call_method(bus, name, &found, MANAGER_PATH, MANAGER_INTERFACE, "GetVolume", "s", name);
+        if (r != 0)
+                return r;
+        r = sd_bus_message_read(found, "o", &path);
+        return r < 0 ? r : free_and_strdup(ret, path);
+}
+
+int object_get(sd_bus *bus, const char *path, const char *interface, const char *subject, json_t **ret) {
+        _cleanup_message_ sd_bus_message *reply = NULL;
+        int r;
+
+        r = bus_call_method(bus, subject, &reply, path, PROPERTIES_INTERFACE, "GetAll", "s", interface);
+        if (r != 0)
+                return r;
+        r = answer_read(reply, ret);
+        if (r < 0)
+                return r;
+        return object_clear_unset(*ret);
+}
+
+static int compare_ids(const void *a, const void *b) {
+        const json_t *x = json_object_get(*(json_t *const *) a, "Id"),
+                     *y = json_object_get(*(json_t *const *) b, "Id");
+        json_int_t m = json_integer_value(x), n = json_integer_value(y);
+
+        if (m != n)
+                return m < n ? -1 : 1;
+        return strcmp(strempty(json_string_value(x)), strempty(json_string_value(y)));
+}
+
+int objects_select(json_t *objects, const char *interface, json_t **ret) {
+        _cleanup_free_ json_t **found = calloc(json_object_size(objects) + 1, sizeof(json_t *));
+        _cleanup_json_ json_t *array = json_array();
+        const char *path;
+        json_t *object;
+        size_t n = 0;
+
+        if (!found || !array)
+                return -ENOMEM;
+        json_object_foreach (objects, path, object)
+                if (json_object_get(object, interface))
+                        found[n++] = json_object_get(object, interface);
+        qsort(found, n, sizeof(json_t *), compare_ids);
+        for (size_t i = 0; i < n; i++) {
+                if (object_clear_unset(found[i]) < 0 || json_array_append(array, found[i]) < 0)
+                        return -ENOMEM;
+        }
+        *ret = TAKE_PTR(array);
+        return 0;
+}
+
+int objects_read(sd_bus *bus, json_t **ret) {
+        _cleanup_message_ sd_bus_message *reply = NULL;
+        int r;
+
+        r = bus_call_method(bus, NULL, &reply, MANAGER_PATH, "org.freedesktop.DBus.ObjectManager",
+                            "GetManagedObjects", NULL);
+        return r != 0 ? r : answer_read(reply, ret);
+}
+
+int objects_get(sd_bus *bus, const char *interface, json_t **ret) {
+        _cleanup_json_ json_t *objects = NULL;
+        int r;
+
+        r = objects_read(bus, &objects);
+        return r != 0 ? r : objects_select(objects, interface, ret);
+}
+
+int volumes_get(sd_bus *bus, json_t **ret, json_t **ret_holders) {
+        _cleanup_json_ json_t *volumes = NULL, *holders = json_array();
+        json_t *volume;
+        size_t i;
+        int r;
+
+        if (!holders)
+                return -ENOMEM;
+        r = objects_get(bus, VOLUME_INTERFACE, &volumes);
+        if (r != 0)
+                return r;
+        json_array_foreach (volumes, i, volume) {
+                json_t *own = json_object_get(volume, "Holders");
+
+                if (json_is_array(own) && json_array_extend(holders, own) < 0)
+                        return -ENOMEM;
+        }
+        *ret = TAKE_PTR(volumes);
+        *ret_holders = TAKE_PTR(holders);
+        return 0;
+}
+
+/* --- units of systemd --- */
+
+#define SYSTEMD_NAME      "org.freedesktop.systemd1"
+#define SYSTEMD_PATH      "/org/freedesktop/systemd1"
+#define SYSTEMD_INTERFACE "org.freedesktop.systemd1"
+
+/* Returns 0, or a negative errno that has no meaning for users. */
+static int get_property(sd_bus *bus, const char *unit, const char *interface, const char *property, const char *type,
+                        sd_bus_message **ret) {
+        _cleanup_free_ char *path = NULL, *name = strdup_printf("%s.%s", SYSTEMD_INTERFACE, interface);
+        int r;
+
+        if (!name)
+                return -ENOMEM;
+        r = sd_bus_path_encode(SYSTEMD_PATH "/unit", unit, &path);
+        return r < 0 ? r : system_bus_get_property(bus, SYSTEMD_NAME, path, name, property, NULL, ret, type);
+}
+
+char *unit_get_string(sd_bus *bus, const char *unit, const char *interface, const char *property) {
+        _cleanup_message_ sd_bus_message *reply = NULL;
+        const char *s;
+
+        if (get_property(bus, unit, interface, property, "s", &reply) < 0 || sd_bus_message_read(reply, "s", &s) < 0)
+                return NULL;
+        return strdup(s);
+}
+
+uint64_t unit_get_number(sd_bus *bus, const char *unit, const char *interface, const char *property) {
+        _cleanup_message_ sd_bus_message *reply = NULL;
+        uint64_t number;
+
+        if (get_property(bus, unit, interface, property, "t", &reply) < 0 ||
+            sd_bus_message_read(reply, "t", &number) < 0)
+                return 0;
+        return number;
+}
+
+char *unit_get_file_state(sd_bus *bus, const char *unit) {
+        _cleanup_message_ sd_bus_message *reply = NULL;
+        const char *state;
+
+        if (system_bus_call_method(bus, SYSTEMD_NAME, SYSTEMD_PATH, SYSTEMD_INTERFACE ".Manager", "GetUnitFileState",
+                                   NULL, &reply, "s", unit) < 0 ||
+            sd_bus_message_read(reply, "s", &state) < 0)
+                return NULL;
+        return strdup(state);
 }

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include <jansson.h>
+#include <stdint.h>
 
+#include <jansson.h>
+#include <systemd/sd-bus.h>
+#include <systemd/sd-event.h>
+
+#include "basic/cleanup.h"
 #include "client/client-call.h"
+#include "ctl/answer.h"
 #include "ctl/args.h"
 
 /* Calls of selvold. A function that returns a positive exit code has printed a message. */
@@ -41,3 +47,44 @@ int bus_report_error(const char *subject, const sd_bus_error *error);
 /* Prints an error of selvolctl itself, with a name like those of the bus. Returns the exit code for that
  * name, or a negative errno. */
 int report_failure(const Args *a, const char *subject, const char *error_name, const char *text);
+
+/* selvold's objects as their properties; unset properties are null. Functions return the same as
+ * bus_call_method(). */
+
+/* Finds the path of a volume by its id or by a target; a name that looks like a path is a target, if one
+ * is held there, and otherwise an id. */
+int volume_find(sd_bus *bus, const char *name, char **ret) _warn_unused_;
+
+/* Sets the properties without a value to null. Returns 0 or -ENOMEM. */
+int object_clear_unset(json_t *properties) _warn_unused_;
+
+/* Reads the object at a path. */
+int object_get(sd_bus *bus, const char *path, const char *interface, const char *subject, json_t **ret) _warn_unused_;
+
+/* Reads all objects by path, with their interfaces; keeps unset properties as they are. */
+int objects_read(sd_bus *bus, json_t **ret) _warn_unused_;
+
+/* Selects the objects that have the interface, as an array ordered by Id. Returns 0 or -ENOMEM. */
+int objects_select(json_t *objects, const char *interface, json_t **ret) _warn_unused_;
+/* Reads all objects that have the interface, as an array ordered by Id. */
+int objects_get(sd_bus *bus, const char *interface, json_t **ret) _warn_unused_;
+
+/* Reads all volumes, and all their holders in one array. */
+int volumes_get(sd_bus *bus, json_t **ret, json_t **ret_holders) _warn_unused_;
+
+/* Read properties of a unit from systemd. interface is the last word of the interface with the property:
+ * Unit, Service. */
+
+/* Returns NULL if systemd does not reply, or on lack of memory. */
+char *unit_get_string(sd_bus *bus, const char *unit, const char *interface, const char *property) _warn_unused_;
+/* Returns 0 if systemd does not reply. */
+uint64_t unit_get_number(sd_bus *bus, const char *unit, const char *interface, const char *property);
+/* Returns "enabled", "masked" and the like; NULL if systemd does not reply, or on lack of memory. */
+char *unit_get_file_state(sd_bus *bus, const char *unit) _warn_unused_;
+
+/* Makes an event loop with the bus. SIGINT and SIGTERM call on_signal and do not end the program. Returns 0
+ * or a negative errno. */
+int loop_new(sd_bus *bus, sd_event_signal_handler_t on_signal, void *userdata, sd_event **ret) _warn_unused_;
+
+/* Detaches the bus and frees the loop; event may be NULL. */
+void loop_free(sd_bus *bus, sd_event *event);

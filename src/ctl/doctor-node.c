@@ -11,7 +11,7 @@
 #include "ctl/answer.h"
 #include "ctl/doctor.h"
 #include "ctl/terminal.h"
-#include "ctl/systemd.h"
+#include "ctl/bus.h"
 #include "model/limits.h"
 #include "mount/denial.h"
 #include "mount/mountinfo.h"

@@ -64,9 +64,6 @@ int doctor_stat(Doctor *d, const char *path, struct stat *ret) _warn_unused_;
  * that has gone; NULL for all others. */
 const Mount *doctor_find_slow_mount(const MountTable *table, const char *path);
 
-/* Fills in the members that several checks use. Returns 0 or a negative errno. */
-int doctor_begin(Doctor *d) _warn_unused_;
-void doctor_end(Doctor *d);
 /* Runs all checks, in the order of the findings. Returns 0 or a negative errno. */
 int doctor_check(Doctor *d) _warn_unused_;
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "basic/string-util.h"
-#include "ctl/event-loop.h"
-#include "ctl/bus-objects.h"
+#include "ctl/bus.h"
 #include "ctl/event-stream.h"
 
 #define MATCH_SERVICE "type='signal',sender='" BUS_NAME "'"

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "basic/cleanup.h"
 #include "ctl/bus.h"
 
 /* Calls that may take long. During a call, standard error shows the progress unless --quiet is set: on one
@@ -16,3 +23,20 @@ int follow_job(sd_bus *bus, const Args *a, const char *path, sd_bus_message **re
  * the last one, if that is a path; NULL: show no progress. */
 int follow_request(sd_bus *bus, const Args *a, const char *operation, sd_bus_message **ret, const char *method,
                    const char *types, ...) _warn_unused_;
+
+/* The progress of a job. */
+typedef struct JobProgress {
+        uint64_t done;
+        uint64_t total;             /* 0: unknown */
+        uint64_t per_second;        /* 0: unknown */
+        uint64_t expected_end_usec; /* since the epoch; 0: unknown */
+} JobProgress;
+
+/* Copies the progress from a job's properties; missing properties change nothing. */
+void progress_update(JobProgress *p, const json_t *properties);
+
+/* 0 to 100; 0 if the total is unknown. */
+unsigned int progress_percent(uint64_t done, uint64_t total) _pure_;
+
+/* Returns µs in whole seconds, at least one; 0 if the end is unknown or past. */
+uint64_t progress_remaining(uint64_t expected_end_usec);

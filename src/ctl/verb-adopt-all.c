@@ -3,7 +3,7 @@
 #include "basic/string-util.h"
 #include "ctl/adoptable.h"
 #include "ctl/follow.h"
-#include "ctl/bus-objects.h"
+#include "ctl/bus.h"
 #include "ctl/print.h"
 #include "ctl/terminal.h"
 #include "ctl/verbs.h"

@@ -3,10 +3,10 @@
 
 #include "basic/string-util.h"
 #include "basic/time-util.h"
-#include "ctl/bus-objects.h"
+#include "ctl/bus.h"
 #include "ctl/event-stream.h"
 #include "ctl/print.h"
-#include "ctl/progress-line.h"
+#include "ctl/follow.h"
 #include "ctl/terminal.h"
 #include "ctl/verbs.h"
 #include "model/context.h"

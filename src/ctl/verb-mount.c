@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "basic/string-util.h"
-#include "ctl/bus-objects.h"
+#include "ctl/bus.h"
 #include "ctl/follow.h"
 #include "ctl/namespaces.h"
 #include "ctl/print.h"

@@ -2,9 +2,9 @@
 #include "basic/string-util.h"
 #include "basic/time-util.h"
 #include "ctl/history.h"
-#include "ctl/bus-objects.h"
+#include "ctl/bus.h"
 #include "ctl/print.h"
-#include "ctl/systemd.h"
+#include "ctl/terminal.h"
 #include "ctl/verbs.h"
 
 #define SERVICE "selvold.service"
@@ -151,4 +151,20 @@ int verb_status(sd_bus *bus, const Args *a) {
         }
         r = args_have(a, SWITCH_JSON) ? print_json(a, status) : print_status(a, status);
         return r < 0 || running ? r : EXIT_NOT_RUNNING;
+}
+
+int verb_metrics(sd_bus *bus, const Args *a) {
+        _cleanup_message_ sd_bus_message *reply = NULL;
+        const char *text;
+        int r;
+
+        r = bus_call_method(bus, NULL, &reply, MANAGER_PATH, MANAGER_INTERFACE, "GetMetrics", NULL);
+        if (r != 0)
+                return r;
+        r = sd_bus_message_read(reply, "s", &text);
+        if (r < 0)
+                return r;
+        pager_open();
+        fputs(text, stdout);
+        return 0;
 }
