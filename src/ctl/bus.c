@@ -265,6 +265,22 @@ int objects_read(sd_bus *bus, json_t **ret) {
         return r != 0 ? r : answer_read(reply, ret);
 }
 
+int objects_call_new(sd_bus *bus, sd_bus_message **ret) {
+        _cleanup_message_ sd_bus_message *call = NULL;
+        int r;
+
+        r = sd_bus_message_new_method_call(bus, &call, BUS_NAME, MANAGER_PATH, "org.freedesktop.DBus.ObjectManager",
+                                           "GetManagedObjects");
+        if (r >= 0)
+                r = sd_bus_message_set_auto_start(call, false);
+        if (r >= 0)
+                r = sd_bus_message_set_allow_interactive_authorization(call, false);
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(call);
+        return 0;
+}
+
 int objects_get(sd_bus *bus, const char *interface, json_t **ret) {
         _cleanup_json_ json_t *objects = NULL;
         int r;

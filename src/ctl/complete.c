@@ -89,10 +89,7 @@ static json_t *get_objects(void) {
         _cleanup_message_ sd_bus_message *call = NULL, *reply = NULL;
         json_t *objects = NULL;
 
-        if (system_bus_open(&bus) < 0 ||
-            sd_bus_message_new_method_call(bus, &call, BUS_NAME, MANAGER_PATH, "org.freedesktop.DBus.ObjectManager",
-                                           "GetManagedObjects") < 0 ||
-            sd_bus_message_set_auto_start(call, false) < 0 ||
+        if (system_bus_open(&bus) < 0 || objects_call_new(bus, &call) < 0 ||
             system_bus_call(bus, call, CALL_TIMEOUT_USEC, NULL, &reply) < 0 || answer_read(reply, &objects) < 0)
                 return NULL;
         return objects;

@@ -86,11 +86,7 @@ static int learn_later(EventStream *w) {
         _cleanup_message_ sd_bus_message *call = NULL;
         int r;
 
-        r = sd_bus_message_new_method_call(w->bus, &call, BUS_NAME, MANAGER_PATH,
-                                           "org.freedesktop.DBus.ObjectManager", "GetManagedObjects");
-        if (r < 0)
-                return r;
-        r = sd_bus_message_set_auto_start(call, false);
+        r = objects_call_new(w->bus, &call);
         if (r < 0)
                 return r;
         r = sd_bus_call_async(w->bus, NULL, call, on_learned, w, 0);

@@ -150,6 +150,36 @@ static void progress_clear(ProgressLine *l) {
 
 /* --- the call --- */
 
+/* "pod-A at /target", "job 3 (mount of pvc-1)", "umount of /mnt by its user"; NULL on lack of memory. */
+static char *describe_blocker(const json_t *blocker) {
+        const char *name = answer_string(blocker, "Holder"), *target = answer_string(blocker, "Target");
+        const uint64_t job = answer_number(blocker, "Job");
+        _cleanup_free_ char *holder = format_string(isempty(name) ? "a mount by others" : name),
+                            *at = format_string(target), *volume = format_string(answer_string(blocker, "Volume"));
+
+        if (!holder || !at || !volume)
+                return NULL;
+        if (job > 0)
+                return strdup_printf("job %" PRIu64 " (%s of %s)", job, answer_string(blocker, "Operation"), volume);
+        if (isempty(target) || streq(name, target))
+                return strdup(holder);
+        return strdup_printf("%s at %s", holder, at);
+}
+
+char *job_describe_wait(const json_t *job) {
+        const json_t *blockers = json_object_get(job, "WaitsFor"), *callers = json_object_get(job, "Callers");
+        _cleanup_free_ char *first = NULL;
+
+        if (json_is_integer(callers) && json_integer_value(callers) == 0)
+                return strdup("its caller, who has gone");
+        if (json_array_size(blockers) == 0)
+                return strdup("other jobs to end");
+        first = describe_blocker(json_array_get(blockers, 0));
+        if (!first || json_array_size(blockers) == 1)
+                return TAKE_PTR(first);
+        return strdup_printf("%s, and %zu more", first, json_array_size(blockers) - 1);
+}
+
 enum { REDRAW_USEC = 250000, REDRAW_ACCURACY_USEC = 10000 };
 
 /* The interval between lines of progress without a terminal. Tests set a shorter one. */
@@ -176,6 +206,8 @@ typedef struct Follow {
         const char *target;    /* of the job to look for; NULL: none */
         const char *operation; /* of the job to look for; NULL: no job, or the job is known */
         uint64_t job;          /* 0: unknown */
+        uint64_t wait_usec;    /* how long the caller waits for a conflict to end; 0: not at all */
+        bool has_looked;       /* for a job that waits */
         char **asked;          /* the jobs whose properties were read */
         sd_bus_slot *asking;
         JobProgress progress;
@@ -246,6 +278,50 @@ static int on_changed(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         return 0;
 }
 
+/* Finds the job of the call among all objects. */
+static const json_t *find_job(const Follow *f, const json_t *objects) {
+        const json_t *object, *job;
+        const char *path;
+
+        json_object_foreach ((json_t *) objects, path, object) {
+                job = json_object_get(object, JOB_INTERFACE);
+                if (job && is_job_of(f, job))
+                        return job;
+        }
+        return NULL;
+}
+
+static int on_objects(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        _cleanup_json_ json_t *objects = NULL;
+        _cleanup_free_ char *who = NULL, *time = NULL, *text = NULL;
+        Follow *f = userdata;
+        const json_t *job;
+
+        if (f->job > 0 || sd_bus_message_is_method_error(m, NULL) || answer_read(m, &objects) < 0)
+                return 0;
+        job = find_job(f, objects);
+        if (!job || !streq(answer_string(job, "State"), "waiting"))
+                return 0;
+        f->job = answer_number(job, "Id");
+        who = job_describe_wait(job);
+        time = format_seconds(f->wait_usec / USEC_PER_SEC);
+        text = who && time ? strdup_printf("waiting for %s, at most %s%s", who, time,
+                                           f->on_terminal ? " (Control-C gives up)" : "")
+                           : NULL;
+        if (text)
+                report_note(f->subject, text);
+        return 0;
+}
+
+/* Looks for the job of a call that takes long, and may wait for a conflict to end. */
+static void look_for_wait(Follow *f) {
+        _cleanup_message_ sd_bus_message *call = NULL;
+
+        f->has_looked = true;
+        if (objects_call_new(f->bus, &call) >= 0)
+                (void) sd_bus_call_async(f->bus, NULL, call, on_objects, f, 0);
+}
+
 /* Prints the progress as a new line, if it has changed. */
 static void report_progress(Follow *f) {
         char line[PROGRESS_LINE_MAX + 1];
@@ -263,6 +339,10 @@ static void report_progress(Follow *f) {
 static int on_tick(sd_event_source *source, uint64_t usec, void *userdata) {
         Follow *f = userdata;
 
+        if (f->job == 0 && f->wait_usec > 0 && !f->has_looked) {
+                look_for_wait(f);
+                return sd_event_source_set_enabled(source, SD_EVENT_OFF);
+        }
         if (f->on_terminal) {
                 progress_draw(&f->line, &f->progress);
                 return sd_event_source_set_time_relative(source, REDRAW_USEC);
@@ -316,29 +396,20 @@ static int follow_prepare(Follow *f) {
 /* Looks for the job of the call. Returns the time for which a job that only this caller waits for keeps its
  * place; 0: the job continues, or is not found. */
 static uint64_t look_for_job(Follow *f) {
-        uint64_t kept_usec = 0;
-
         _cleanup_message_ sd_bus_message *call = NULL, *reply = NULL;
         _cleanup_json_ json_t *objects = NULL;
-        json_t *object;
-        const char *path;
+        const json_t *job;
 
-        if (!f->operation ||
-            sd_bus_message_new_method_call(f->bus, &call, BUS_NAME, MANAGER_PATH,
-                                           "org.freedesktop.DBus.ObjectManager", "GetManagedObjects") < 0 ||
-            sd_bus_message_set_allow_interactive_authorization(call, false) < 0 ||
+        if (!f->operation || objects_call_new(f->bus, &call) < 0 ||
             system_bus_call(f->bus, call, LOOK_TIMEOUT_USEC, NULL, &reply) < 0 || answer_read(reply, &objects) < 0)
                 return 0;
-        json_object_foreach (objects, path, object) {
-                const json_t *job = json_object_get(object, JOB_INTERFACE);
-
-                if (!job || !is_job_of(f, job))
-                        continue;
-                f->job = answer_number(job, "Id");
-                if (streq(answer_string(job, "State"), "waiting") && answer_number(job, "Callers") <= 1)
-                        kept_usec = answer_number(job, "TimeoutUSec");
-        }
-        return kept_usec;
+        job = find_job(f, objects);
+        if (!job)
+                return 0;
+        f->job = answer_number(job, "Id");
+        return streq(answer_string(job, "State"), "waiting") && answer_number(job, "Callers") <= 1
+                       ? answer_number(job, "TimeoutUSec")
+                       : 0;
 }
 
 static int report_interrupt(Follow *f) {
@@ -370,6 +441,8 @@ static int follow_run(Follow *f, sd_bus_message *call, sd_bus_message **ret) {
 
         if (!f->quiet && bus_find_service(f->bus, &f->owner) > 0)
                 (void) sd_bus_add_match_async(f->bus, &match, MATCH_JOBS, on_changed, on_matched, f);
+        if (!f->quiet && f->wait_usec > 0)
+                (void) sd_event_source_set_enabled(f->timer, SD_EVENT_ON);
         r = sd_bus_call_async(f->bus, &pending, call, on_reply, f, UINT64_MAX);
         if (r < 0)
                 return r;
@@ -416,6 +489,7 @@ int follow_request(sd_bus *bus, const Args *a, const char *operation, sd_bus_mes
                 .bus = bus,
                 .target = last[0] == '/' ? last : NULL,
                 .operation = operation,
+                .wait_usec = a->values[OPTION_WAIT].set ? a->values[OPTION_WAIT].number : 0,
         };
         _cleanup_message_ sd_bus_message *call = NULL;
         va_list ap;

@@ -32,6 +32,9 @@ typedef struct JobProgress {
         uint64_t expected_end_usec; /* since the epoch; 0: unknown */
 } JobProgress;
 
+/* Describes whom a waiting job waits for, by its properties: "pod-A at /target". NULL on lack of memory. */
+char *job_describe_wait(const json_t *job) _warn_unused_;
+
 /* Copies the progress from a job's properties; missing properties change nothing. */
 void progress_update(JobProgress *p, const json_t *properties);
 

@@ -217,13 +217,20 @@ char *format_duration(uint64_t usec) {
 }
 
 char *format_seconds(uint64_t seconds) {
-        if (seconds < MINUTE)
-                return strdup_printf("%" PRIu64 "s", seconds);
-        if (seconds < HOUR)
-                return strdup_printf("%" PRIu64 "min %" PRIu64 "s", seconds / MINUTE, seconds % MINUTE);
-        if (seconds < DAY)
-                return strdup_printf("%" PRIu64 "h %" PRIu64 "min", seconds / HOUR, seconds % HOUR / MINUTE);
-        return strdup_printf("%" PRIu64 "d %" PRIu64 "h", seconds / DAY, seconds % DAY / HOUR);
+        static const struct {
+                uint64_t size;
+                const char *name;
+        } units[] = { { DAY, "d" }, { HOUR, "h" }, { MINUTE, "min" }, { 1, "s" } };
+        uint64_t rest;
+        size_t i = 0;
+
+        while (seconds < units[i].size && i < ELEMENTSOF(units) - 1)
+                i++;
+        rest = i < ELEMENTSOF(units) - 1 ? seconds % units[i].size / units[i + 1].size : 0;
+        if (rest == 0)
+                return strdup_printf("%" PRIu64 "%s", seconds / units[i].size, units[i].name);
+        return strdup_printf("%" PRIu64 "%s %" PRIu64 "%s", seconds / units[i].size, units[i].name, rest,
+                             units[i + 1].name);
 }
 
 char *format_age(uint64_t since_usec) {

@@ -20,37 +20,6 @@ static const char *const job_columns[] = {
         NULL,
 };
 
-/* "pod-A at /target", "job 3 (mount of pvc-1)", "umount of /mnt by its user"; NULL on lack of memory. */
-static char *describe_blocker(const json_t *blocker) {
-        const char *name = answer_string(blocker, "Holder"), *target = answer_string(blocker, "Target");
-        const uint64_t job = answer_number(blocker, "Job");
-        _cleanup_free_ char *holder = format_string(isempty(name) ? "a mount by others" : name),
-                            *at = format_string(target), *volume = format_string(answer_string(blocker, "Volume"));
-
-        if (!holder || !at || !volume)
-                return NULL;
-        if (job > 0)
-                return strdup_printf("job %" PRIu64 " (%s of %s)", job, answer_string(blocker, "Operation"), volume);
-        if (isempty(target) || streq(name, target))
-                return strdup(holder);
-        return strdup_printf("%s at %s", holder, at);
-}
-
-/* Returns whom a job waits for; NULL on lack of memory. */
-static char *job_describe_wait(const json_t *job) {
-        const json_t *blockers = json_object_get(job, "WaitsFor"), *callers = json_object_get(job, "Callers");
-        _cleanup_free_ char *first = NULL;
-
-        if (json_is_integer(callers) && json_integer_value(callers) == 0)
-                return strdup("its caller, who has gone");
-        if (json_array_size(blockers) == 0)
-                return strdup("other jobs to end");
-        first = describe_blocker(json_array_get(blockers, 0));
-        if (!first || json_array_size(blockers) == 1)
-                return TAKE_PTR(first);
-        return strdup_printf("%s, and %zu more", first, json_array_size(blockers) - 1);
-}
-
 /* Adds members that are calculated from the properties. */
 static int add_estimates(json_t *job) {
         const uint64_t started = answer_number(job, "StartedUSec"), ended = answer_number(job, "EndedUSec"),

@@ -277,6 +277,68 @@ TEST_FIXTURE_ROWS(test_interrupt_call, "/ctl-progress/interrupt", interrupted) {
         answer_call(call, &calls[0].call);
 }
 
+/* A call that waits says for whom and how long, once, however it finds the job; one that does not wait says nothing. */
+typedef struct Wait {
+        const char *name, *state, *for_whom, *err;
+} Wait;
+
+#define POD_A "{'Volume': <'pvc-1'>, 'Holder': <'pod-A'>, 'Target': <'/a'>}"
+
+static const Wait waits[] = {
+        { "holder", "waiting", "[" POD_A "]", "selvolctl: pvc-1: waiting for pod-A at /a, at most 3min\n" },
+        { "holders", "waiting", "[" POD_A ", {'Holder': <'pod-B'>, 'Target': <'/b'>}]",
+          "selvolctl: pvc-1: waiting for pod-A at /a, and 1 more, at most 3min\n" },
+        { "job", "waiting", "[{'Job': <uint64 3>, 'Operation': <'unmount'>, 'Volume': <'pvc-1'>}]",
+          "selvolctl: waiting for job 3 (unmount of pvc-1), at most 3min\n" },
+        { "works", "running", "@aa{sv} []", "" },
+};
+
+TEST_FIXTURE_ROWS(test_wait, "/ctl-progress/wait", waits) {
+        static const Exchange mount =
+                CALL("MountVolume", "('pvc-1', '/dev/vdb', '/t', {'WaitUSec': <uint64 180000000>})",
+                     "('', '', @a{sv} {})");
+        const Wait *c = data;
+        g_autofree char *objects = g_strdup_printf(
+                "({objectpath '" JOB7 "': {'org.selvol1.Job': {'Id': <uint64 7>, 'Operation': <'mount'>, 'Volume': "
+                "<'pvc-1'>, 'Target': <'/t'>, 'Callers': <uint32 1>, 'State': <'%s'>, 'WaitsFor': <%s>}}},)",
+                c->state, c->for_whom);
+        const Exchange look = GET_OBJECTS(objects, NULL, NULL);
+        g_autoptr(GSubprocess) child = ctl_start("mount pvc-1 /dev/vdb /t --wait=3min", -1);
+        g_autoptr(GDBusMethodInvocation) call = await_call(f, &mount);
+        g_autofree char *out = NULL, *err = NULL;
+
+        serve_calls(f, &look, 1);
+        /* A second look would be a call that nobody answers. */
+        g_usleep(600000);
+        g_assert_cmpuint(gt_dbus_queue_get_n_messages(f->queue), ==, 0);
+        answer_call(call, &mount);
+        g_subprocess_communicate_utf8(child, NULL, NULL, &out, &err, NULL);
+        g_assert_cmpstr(err, ==, c->err);
+        g_assert_cmpint(g_subprocess_get_exit_status(child), ==, 0);
+}
+
+TEST_FIXTURE(test_wait_terminal, "/ctl-progress/wait/terminal") {
+        static const Exchange mount =
+                CALL("MountVolume", "('pvc-1', '/dev/vdb', '/t', {'WaitUSec': <uint64 3600000000>})",
+                     "('', '', @a{sv} {})");
+        const Exchange look =
+                GET_OBJECTS("({objectpath '" JOB7 "': {'org.selvol1.Job': {'Id': <uint64 7>, 'Operation': "
+                            "<'mount'>, 'Volume': <'pvc-1'>, 'Target': <'/t'>, 'State': <'waiting'>, "
+                            "'WaitsFor': <[" POD_A "]>}}},)",
+                            NULL, NULL);
+        g_autoptr(GDBusMethodInvocation) call = NULL;
+        g_autofree char *out = NULL;
+        g_auto(Terminal) t = { 0 };
+
+        terminal_start(&t, "mount pvc-1 /dev/vdb /t --wait", 80);
+        call = await_call(f, &mount);
+        serve_calls(f, &look, 1);
+        terminal_await(&t, "selvolctl: pvc-1: waiting for pod-A at /a, at most 1h (Control-C gives up)\r\n");
+        answer_call(call, &mount);
+        out = terminal_finish(&t);
+        g_assert_nonnull(strstr(out, "pvc-1"));
+}
+
 /* A line, and no other while there is nothing new to say; after ten seconds unless a test is in a hurry. */
 static void test_no_terminal(Fixture *f, gconstpointer interval) {
         static const char line[] = "selvolctl: pvc-1: job 7: 45%  450000/1000000  250000/s  2h 1min left\n";
