@@ -33,6 +33,7 @@ def check_drawing(picture, *command):
 
 check_drawing("docs/files-growth.svg", "tests/bench/plot", "docs/files-growth.json")
 check_drawing("docs/dashboard.svg", "tests/vm/pictures/draw", DASHBOARD, "docs/dashboard.json")
+check_drawing("docs/dashboard-wait.svg", "tests/vm/pictures/draw", "--wait", DASHBOARD, "docs/dashboard.json")
 
 # The run of the pictures has made queries, which must be those that the dashboard makes now.
 panels = [panel for panel in json.loads((root / DASHBOARD).read_text())["panels"] if panel["type"] != "row"]
