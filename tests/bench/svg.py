@@ -46,6 +46,9 @@ class Svg:
     def dot(self, x, y, what, radius=3):
         self.out.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius}" class="{what}" fill="currentColor"/>')
 
+    def bar(self, x, y, width, height, what):
+        self.out.append(f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" class="{what}" fill="currentColor"/>')
+
     def frame(self, x, y, width, height):
         self.out.append(f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="3" class="grid" fill="none" '
                         'stroke="currentColor"/>')

@@ -8,7 +8,7 @@
 endless=('busctl monitor*' 'selvolctl monitor*' '*--watch*')
 # These commands only look, or need a container that is starting. The test repeats them until the output is right,
 # because it is faster than a user.
-looks=('selvolctl' 'selvolctl list*' 'selvolctl history*' 'selvolctl jobs' 'ls *' 'podman exec *')
+looks=('journalctl*' 'systemctl status*' 'selvolctl' 'selvolctl list*' 'selvolctl history*' 'selvolctl jobs' 'ls *' 'podman exec *')
 
 page_stage() { # PAGE
     local n disk
