@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The man pages name all that exists, and nothing else: the D-Bus interface, options, results, errors,
 reasons, settings, options of the command line, journal fields, polkit actions. HACKING.md names the
-folders of src/ and integration/.
+folders of src/ and integration/. No link of an installed page is dead: the second argument is a build.
 
 Prints TAP."""
 
 import ast
+import json
+import os
 import pathlib
 import re
 import subprocess
@@ -16,6 +18,7 @@ import xml.etree.ElementTree as xml
 from tap import finish, report
 
 root = pathlib.Path(sys.argv[1])
+build = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else root / "build")
 
 
 def read(path):
@@ -189,4 +192,37 @@ for number, cell in re.findall(r"^\| (\d+) \|.*\|([^|]*)\|$", read("SECURITY.md"
     text = "".join(file.read_text() for file in files)
     report(f"SECURITY.md: tests of {number}", problems + ([] if files else ["no test is named"]) +
            [f'"{name}" is in none of its files' for name in re.findall(r'"([^"]+)"', cell) if name not in text])
+
+DOCS = pathlib.Path("/usr/share/doc/selvol")
+plan = json.loads((build / "meson-info/intro-installed.json").read_text())
+installed = {pathlib.Path(to): pathlib.Path(source) for source, to in plan.items()
+             if pathlib.Path(to).is_relative_to(DOCS)}
+
+
+def headings(text):
+    """Returns the anchors of a page, as a code host makes them."""
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in re.findall(r"^#+ (.+)$", text, flags=re.M)}
+
+
+def dead_links(page, text):
+    """Yields the links of an installed page whose file is not installed, or has no such heading."""
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        path, _, anchor = link.partition("#")
+        target = pathlib.Path(os.path.normpath(page.parent / path)) if path else page
+        if "://" in link:
+            yield f"{link} leaves the node"
+        elif target not in installed:
+            yield f"{link} is not installed"
+        elif anchor and anchor not in headings(installed[target].read_text()):
+            yield f"{link} is no heading"
+
+
+pages = [page for page in installed if page.suffix == ".md"]
+report("installed pages", [] if DOCS / "README.md" in pages else ["README.md is not among them"])
+for page in sorted(pages):
+    report(f"{page}: links", list(dead_links(page, installed[page].read_text())))
+named = {(file.name, path.rstrip(".")) for file in sorted((root / "docs").glob("*.rst"))
+         for path in re.findall(r"/usr/share/doc/selvol/[\w./-]+", file.read_text())}
+report("files that man pages name", [f"{name}: {path} is not installed" for name, path in sorted(named) if pathlib.Path(path) not in installed]
+       + ([] if named else ["nothing was found"]))
 finish()
