@@ -64,8 +64,8 @@ int object_get(sd_bus *bus, const char *path, const char *interface, const char 
 /* Reads all objects by path, with their interfaces; keeps unset properties as they are. */
 int objects_read(sd_bus *bus, json_t **ret) _warn_unused_;
 
-/* Makes a call for all objects by path, which neither starts selvold nor lets polkit ask for a password. Returns
- * 0 or a negative errno. */
+/* Makes a call for all objects by path, which neither starts selvold nor lets polkit ask for a password.
+ * Returns 0 or a negative errno. */
 int objects_call_new(sd_bus *bus, sd_bus_message **ret) _warn_unused_;
 
 /* Selects the objects that have the interface, as an array ordered by Id. Returns 0 or -ENOMEM. */

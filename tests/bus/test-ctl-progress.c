@@ -277,7 +277,7 @@ TEST_FIXTURE_ROWS(test_interrupt_call, "/ctl-progress/interrupt", interrupted) {
         answer_call(call, &calls[0].call);
 }
 
-/* A call that waits says for whom and how long, once, however it finds the job; one that does not wait says nothing. */
+/* A call that waits says for whom and how long, once; one that does not wait says nothing. */
 typedef struct Wait {
         const char *name, *state, *for_whom, *err;
 } Wait;
