@@ -48,6 +48,10 @@ static const SwitchInfo switches[] = {
         { SWITCH_YES, 'y', "yes", "Adopt them, instead of only listing them" },
         { SWITCH_UNUSED, 0, "unused", "Forget all volumes that nobody has used for that time (default: 0)", "AGE" },
         { SWITCH_CHANGED, 0, "changed", "Print only what differs from the shipped configuration" },
+        { SWITCH_VOLUME, 0, "volume", "The volume's id, also one that begins as a path does", "ID" },
+        { SWITCH_MKDIR, 'm', "mkdir", "Make the target's directory if it is missing" },
+        { SWITCH_PRINT_FLAGS, 0, "print-flags", "Print only the options that podman or docker need" },
+        { SWITCH_VERBOSE, 'v', "verbose", "Print the full contexts of a conflict, too" },
         { SWITCH_ROOT, 0, "root", "Read the configuration of the system in a directory", "DIR" },
         { SWITCH_WATCH, 'w', "watch", "Keep showing what changes, until interrupted" },
         { SWITCH_NO_WAIT, 0, "no-wait", "Print the number of the job and exit" },
@@ -174,6 +178,9 @@ static int parse_switch(Args *a, const Option *o, const char *value) {
         case SWITCH_ROOT:
                 a->root = value;
                 return 0;
+        case SWITCH_VOLUME:
+                a->volume = value;
+                return 0;
         }
         return parse_word(value, o->values);
 }
@@ -280,6 +287,9 @@ int args_parse(int argc, char **argv, Args *ret) {
                 a.switches |= SWITCH_HOLDER;
         if (optind < argc)
                 a.verb = argv[optind++];
+        /* getopt_long() has moved the options, of which --volume= is one, before the operands. */
+        if (a.volume)
+                argv[--optind] = (char *) a.volume;
         a.operands = argv + optind;
         a.n_operands = argc - optind;
 
@@ -294,14 +304,15 @@ bool path_is_meant(const char *operand) {
 }
 
 int args_clean_paths(Args *a, const char *kinds) {
-        const int n = (int) strlen(kinds), skipped = n > a->n_operands ? n - a->n_operands : 0;
+        const int n = (int) strlen(kinds), skipped = kinds[0] == 'V' ? n - a->n_operands : 0;
 
         for (int i = 0; i < a->n_operands; i++) {
                 const char kind = kinds[i + skipped < n ? i + skipped : n - 1];
                 char *path;
                 int r;
 
-                if (kind == 'v' || (!(kind == 'p' && a->n_operands > 1) && !path_is_meant(a->operands[i])))
+                if ((i == 0 && a->volume) || kind == 'v' || kind == 'V' ||
+                    (!(kind == 'p' && a->n_operands > 1) && !path_is_meant(a->operands[i])))
                         continue;
                 path = path_make_clean(a->operands[i]);
                 if (!path)

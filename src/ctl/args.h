@@ -52,11 +52,15 @@ typedef enum Switch {
         SWITCH_FAILED = 1 << 20,
         SWITCH_ROOT = 1 << 21,
         SWITCH_CHANGED = 1 << 22,
+        SWITCH_VOLUME = 1 << 23,
+        SWITCH_MKDIR = 1 << 24,
+        SWITCH_PRINT_FLAGS = 1 << 25,
+        SWITCH_VERBOSE = 1 << 26,
         SWITCHES_COMMON = SWITCH_NO_LEGEND | SWITCH_QUIET | SWITCH_ASK_PASSWORD | SWITCH_NO_ASK_PASSWORD |
                           SWITCH_HELP | SWITCH_VERSION | SWITCH_NO_PAGER, /* for all verbs */
 } Switch;
 
-enum { SWITCHES = 22, OPTIONS = REQUEST_OPTIONS + SWITCHES };
+enum { SWITCHES = 26, OPTIONS = REQUEST_OPTIONS + SWITCHES };
 
 typedef struct Option {
         const char *name;     /* without "--" */
@@ -87,6 +91,7 @@ typedef struct Args {
         uint64_t since_usec, until_usec; /* since the epoch, of SWITCH_SINCE and SWITCH_UNTIL */
         const char *o_value;             /* of -o, until the verb says which option that is */
         const char *root;                /* of SWITCH_ROOT; argv owns it */
+        const char *volume;              /* of SWITCH_VOLUME, also the first operand; NULL: not given */
 } Args;
 
 /* Reads the command line. Returns 0, EXIT_USAGE after an error message, or -ENOMEM. argv owns the
@@ -106,13 +111,18 @@ static inline bool args_ask_for(const Args *a, const char *output) {
 }
 
 /* Makes paths among the operands absolute and clean, as selvold expects them. kinds has a letter for each
- * operand; if there are fewer operands, the last letters count. 'v': no path; 'e': a path if
- * path_is_meant(); 'p': a path, but as the only operand like 'e'. Returns 0 or a negative errno. */
+ * operand. 'v': no path; 'V': no path, and may be missing; 'e': a path if path_is_meant(); 'p': a path, but
+ * as the only operand like 'e'. Returns 0 or a negative errno. */
 int args_clean_paths(Args *a, const char *kinds) _warn_unused_;
 
 /* Whether an operand begins with "/", "./" or "../", or is "." or "..": so does a path, and perhaps a
  * volume's id. */
 bool path_is_meant(const char *operand) _pure_;
+
+/* Whether an operand that may be a volume's id or a target is a target: --volume= names an id. */
+static inline bool operand_is_target(const Args *a, const char *operand) {
+        return operand != a->volume && path_is_meant(operand);
+}
 
 /* Whether option i is on the command line. */
 bool args_have_option(const Args *a, size_t i);

@@ -181,31 +181,17 @@ int object_clear_unset(json_t *properties) {
         return 0;
 }
 
-/* An id may begin as a path does. */
-static int find_by_path(sd_bus *bus, const char *name, sd_bus_message **ret) {
-        _cleanup_error_ sd_bus_error error = SD_BUS_ERROR_NULL;
-        _cleanup_free_ char *target = path_make_clean(name);
-        int r;
-
-        if (!target)
-                return -errno;
-        r = bus_try_method(bus, &error, ret, MANAGER_PATH, MANAGER_INTERFACE, "GetVolumeByTarget", "s", target);
-        if (r >= 0 || !sd_bus_error_is_set(&error))
-                return r;
-        if (sd_bus_error_has_name(&error, ERROR_PREFIX "NoSuchVolume") &&
-            bus_try_method(bus, NULL, ret, MANAGER_PATH, MANAGER_INTERFACE, "GetVolume", "s", name) >= 0)
-                return 0;
-        return bus_report_error(target, &error);
-}
-
-int volume_find(sd_bus *bus, const char *name, char **ret) {
+int volume_find(sd_bus *bus, const Args *a, const char *operand, char **ret) {
+        const bool by_target = operand_is_target(a, operand);
+        _cleanup_free_ char *target = by_target ? path_make_clean(operand) : NULL;
+        const char *subject = by_target ? target : operand, *path;
         _cleanup_message_ sd_bus_message *found = NULL;
-        const char *path;
         int r;
 
-        r = path_is_meant(name)
-                    ? find_by_path(bus, name, &found)
-                    : bus_call_method(bus, name, &found, MANAGER_PATH, MANAGER_INTERFACE, "GetVolume", "s", name);
+        if (!subject)
+                return -errno;
+        r = bus_call_method(bus, subject, &found, MANAGER_PATH, MANAGER_INTERFACE,
+                            by_target ? "GetVolumeByTarget" : "GetVolume", "s", subject);
         if (r != 0)
                 return r;
         r = sd_bus_message_read(found, "o", &path);

@@ -51,9 +51,9 @@ int report_failure(const Args *a, const char *subject, const char *error_name, c
 /* selvold's objects as their properties; unset properties are null. Functions return the same as
  * bus_call_method(). */
 
-/* Finds the path of a volume by its id or by a target; a name that looks like a path is a target, if one
- * is held there, and otherwise an id. */
-int volume_find(sd_bus *bus, const char *name, char **ret) _warn_unused_;
+/* Finds the path of a volume by an operand: a target if it looks like a path, unless it is the id of
+ * --volume=, and otherwise an id. */
+int volume_find(sd_bus *bus, const Args *a, const char *operand, char **ret) _warn_unused_;
 
 /* Sets the properties without a value to null. Returns 0 or -ENOMEM. */
 int object_clear_unset(json_t *properties) _warn_unused_;

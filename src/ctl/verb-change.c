@@ -106,20 +106,10 @@ int verb_ownership(sd_bus *bus, const Args *a) {
         return r != 0 ? r : finish_change(bus, a, begun);
 }
 
-/* Makes a path clean. selvold tells a clean path from an id, but not one that is not clean. */
-static char *find_subject(sd_bus *bus, const char *operand) {
-        _cleanup_free_ char *path = path_make_clean(operand);
-
-        if (!path_is_meant(operand) ||
-            (path && !streq(path, operand) &&
-             bus_try_method(bus, NULL, NULL, MANAGER_PATH, MANAGER_INTERFACE, "GetVolume", "s", operand) >= 0))
-                return strdup(operand);
-        return TAKE_PTR(path);
-}
-
 int verb_verify(sd_bus *bus, const Args *a) {
         _cleanup_message_ sd_bus_message *reply = NULL;
-        _cleanup_free_ char *subject = find_subject(bus, a->operands[0]);
+        const bool is_path = operand_is_target(a, a->operands[0]);
+        _cleanup_free_ char *subject = is_path ? path_make_clean(a->operands[0]) : strdup(a->operands[0]);
         const char *expected = a->n_operands > 1 ? a->operands[1] : "", *actual;
         _cleanup_json_ json_t *result = NULL;
         int matches, r;
@@ -136,8 +126,8 @@ int verb_verify(sd_bus *bus, const Args *a) {
         r = sd_bus_message_read(reply, "bs", &matches, &actual);
         if (r < 0)
                 return r;
-        result = json_pack("{s:s, s:b, s:s*}", path_is_meant(subject) ? "Path" : "Volume", subject, "Matches",
-                           matches, "Actual", isempty(actual) ? NULL : actual);
+        result = json_pack("{s:s, s:b, s:s*}", is_path ? "Path" : "Volume", subject, "Matches", matches, "Actual",
+                           isempty(actual) ? NULL : actual);
         if (!result)
                 return -ENOMEM;
         r = answer_add(result, NULL, reply);

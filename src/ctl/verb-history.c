@@ -77,7 +77,8 @@ int journal_get(sd_journal *j, const char *field, char **ret) {
 
 /* Which entries to read. */
 typedef struct HistoryQuery {
-        const char *subject;             /* a volume, or a target, which begins with "/"; NULL: all */
+        const char *subject; /* a volume or a target; NULL: all */
+        bool is_target;
         uint64_t since_usec, until_usec; /* since the epoch; until: 0: without an end */
         size_t max;
         bool failed; /* only failures */
@@ -97,17 +98,17 @@ static int add_match(sd_journal *j, const char *field, const char *value) {
         return match ? sd_journal_add_match(j, match, 0) : -ENOMEM;
 }
 
-/* Finds the records of a volume, or of a target if the subject looks like a path. */
-static int match_subject(sd_journal *j, const char *subject) {
+/* Finds the records of a volume, or of a path. */
+static int match_subject(sd_journal *j, const HistoryQuery *q) {
         _cleanup_free_ char *target = NULL;
         int r;
 
         r = sd_journal_add_conjunction(j);
         if (r >= 0)
-                r = add_match(j, "SELVOL_VOLUME", subject);
-        if (r < 0 || !path_is_meant(subject))
+                r = add_match(j, "SELVOL_VOLUME", q->subject);
+        if (r < 0 || !q->is_target)
                 return r;
-        target = path_make_clean(subject);
+        target = path_make_clean(q->subject);
         if (!target)
                 return -errno;
         r = sd_journal_add_disjunction(j);
@@ -253,7 +254,7 @@ static int open_matching(const HistoryQuery *q, sd_journal **ret) {
                 return r;
         r = sd_journal_add_match(j, MATCH_SERVICE, 0);
         if (r >= 0 && q->subject)
-                r = match_subject(j, q->subject);
+                r = match_subject(j, q);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(j);
@@ -439,6 +440,7 @@ int verb_history(const Args *a) {
         const bool bounded = args_have(a, SWITCH_SINCE) || args_have(a, SWITCH_UNTIL);
         const HistoryQuery q = {
                 .subject = a->n_operands > 0 ? a->operands[0] : NULL,
+                .is_target = a->n_operands > 0 && operand_is_target(a, a->operands[0]),
                 .since_usec = a->since_usec,
                 .until_usec = a->until_usec,
                 .max = args_have(a, SWITCH_LINES) ? a->lines

@@ -207,11 +207,11 @@ int verb_list(sd_bus *bus, const Args *a) {
         return r != 0 ? r : warn_unrecorded(unrecorded);
 }
 
-static int get_volume(sd_bus *bus, const char *name, json_t **ret) {
+static int get_volume(sd_bus *bus, const Args *a, const char *name, json_t **ret) {
         _cleanup_free_ char *path = NULL;
         int r;
 
-        r = volume_find(bus, name, &path);
+        r = volume_find(bus, a, name, &path);
         return r != 0 ? r : object_get(bus, path, VOLUME_INTERFACE, name, ret);
 }
 
@@ -243,7 +243,7 @@ int verb_show(sd_bus *bus, const Args *a) {
         for (int i = 0; i < a->n_operands; i++) {
                 json_t *volume = NULL;
 
-                r = get_volume(bus, a->operands[i], &volume);
+                r = get_volume(bus, a, a->operands[i], &volume);
                 if (r < 0)
                         return r;
                 if (r > 0) { /* show the other volumes anyway */

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <limits.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+
 #include "basic/string-util.h"
 #include "ctl/bus.h"
 #include "ctl/follow.h"
@@ -6,6 +10,7 @@
 #include "ctl/print.h"
 #include "ctl/terminal.h"
 #include "ctl/verbs.h"
+#include "model/context.h"
 
 /* Adds the rest of the reply, an a{sv}, to answer, and prints it. Takes answer over. */
 static int print_result(const Args *a, json_t *answer, sd_bus_message *reply) {
@@ -41,14 +46,163 @@ static Args with_defaults(const Args *a, const char *source) {
         return copy;
 }
 
-int verb_mount(sd_bus *bus, const Args *a) {
-        _cleanup_message_ sd_bus_message *reply = NULL;
-        const Args with = with_defaults(a, a->operands[1]);
+/* --- the directory of the target --- */
+
+/* Marks a directory that this program has made, and so removes when nothing is mounted there any more. */
+#define MADE_XATTR "user.selvol.made"
+
+/* Makes the target of a call that names none: in selvol's own directory, the volume's id, in which %XX
+ * stands for a byte that would lead elsewhere or needs quotes. Returns 0, EXIT_USAGE after a message, or -ENOMEM. */
+static int make_default_target(const char *id, char **ret) {
+        const char *directory = getenv("SELVOL_VOLUMES") ?: "/var/lib/selvol-volumes"; /* tests have another */
+        _cleanup_free_ char *target = malloc(strlen(directory) + 1 + 3 * strlen(id) + 1);
+        char *name, *end;
+
+        if (!target)
+                return -ENOMEM;
+        name = end = stpcpy(stpcpy(target, directory), "/");
+        for (const char *c = id; *c; c++) {
+                /* selvol-volume-plugin has podman's volumes in a directory of that name. */
+                const bool first = c == id && (*c == '.' || streq(id, "podman"));
+
+                if (first || (uint8_t) *c <= ' ' || *c == 0x7f || strchr("/%", *c))
+                        end += sprintf(end, "%%%02X", (uint8_t) *c);
+                else
+                        *end++ = *c;
+        }
+        *end = '\0';
+        if (end - name > NAME_MAX || end == name)
+                return report_usage("The id of the volume can't be the name of a directory: pass TARGET.");
+        *ret = TAKE_PTR(target);
+        return 0;
+}
+
+/* Makes the directory if it is missing. Returns 1 if it was, 0, or a negative errno. */
+static int make_directory(const char *target) {
+        if (mkdir(target, 0755) < 0)
+                return errno == EEXIST ? 0 : -errno;
+        /* Without the mark, the directory stays. */
+        (void) lsetxattr(target, MADE_XATTR, "1", 1, 0);
+        return 1;
+}
+
+/* Removes a directory that make_directory() has made, if it is empty and nothing is mounted there. */
+static void remove_made_directory(const char *target) {
+        if (lgetxattr(target, MADE_XATTR, NULL, 0) >= 0)
+                (void) rmdir(target);
+}
+
+/* Fills in operands with those of mount and plan. made: also make the directory if that is asked for, and
+ * tell whether it was missing; NULL: don't. Returns 0, an exit code after a message, or -ENOMEM. */
+static int prepare_target(const Args *a, char *operands[static 4], char **target, bool *made) {
         int r;
 
-        r = follow_request(bus, &with, "mount", &reply, "MountVolume", "sss", a->operands[0], a->operands[1],
-                           a->operands[2]);
-        return r != 0 ? r : print_mounted(a, a->operands[2], reply);
+        r = a->n_operands < 3 ? make_default_target(a->operands[0], target) : free_and_strdup(target, a->operands[2]);
+        if (r != 0)
+                return r;
+        operands[0] = a->operands[0];
+        operands[1] = a->operands[1];
+        operands[2] = *target;
+        operands[3] = NULL;
+        if (!made || (a->n_operands == 3 && !args_have(a, SWITCH_MKDIR)))
+                return 0;
+        r = make_directory(*target);
+        if (r < 0) {
+                _cleanup_free_ char *text = strdup_printf("Can't make the directory: %s.", strerror(-r));
+
+                return text ? report_failure(a, *target, "InvalidTarget", text) : -ENOMEM;
+        }
+        *made = r > 0;
+        return 0;
+}
+
+/* --- mount and plan --- */
+
+/* Prints the options for a container: the level, which is then typed only once. */
+static int print_flags(const char *target, sd_bus_message *reply) {
+        _cleanup_free_ char *level = NULL;
+        const char *context, *flag;
+        int r;
+
+        r = sd_bus_message_read(reply, "ss", &context, &flag);
+        if (r < 0)
+                return r;
+        level = context_part(context, CONTEXT_LEVEL);
+        if (!level)
+                return -ENOMEM;
+        if (isempty(level)) {
+                report_note(target, "The label has no level, so the container needs no option for it.");
+                return 0;
+        }
+        printf("--security-opt label=level:%s\n", level);
+        if (!isempty(flag))
+                report_note(target,
+                            "The container runtime has to relabel the files: pass the volume with the flag Z.");
+        return 0;
+}
+
+/* Adds the conflicts of a refusal, with their full contexts, if the caller may see a plan. */
+static int add_conflicts(sd_bus *bus, const Args *a, json_t *error) {
+        _cleanup_message_ sd_bus_message *reply = NULL;
+        _cleanup_json_ json_t *plan = json_object();
+        int r;
+
+        if (!plan)
+                return -ENOMEM;
+        (void) sd_bus_set_allow_interactive_authorization(bus, false);
+        r = call_manager(bus, a->values, 0, &reply, NULL, "PlanVolume", "sss", a->operands[0], a->operands[1],
+                         a->operands[2]);
+        if (r >= 0)
+                r = answer_add(plan, NULL, reply);
+        if (r < 0)
+                return r == -ENOMEM ? r : 0;
+        return json_object_get(plan, "Conflicts") &&
+                               json_object_set(error, "Conflicts", json_object_get(plan, "Conflicts")) < 0
+                       ? -ENOMEM
+                       : 0;
+}
+
+/* Prints an error of mount: with --json as an object, otherwise with --verbose the conflicts below it. */
+static int print_refusal(sd_bus *bus, const Args *a, const json_t *errors, int code) {
+        json_t *error = json_array_get(errors, 0);
+        _cleanup_json_ json_t *verbose = json_object();
+        int r;
+
+        if (!verbose)
+                return -ENOMEM;
+        if (!args_have(a, SWITCH_JSON) && !args_have(a, SWITCH_VERBOSE))
+                return code;
+        r = code == EXIT_CONFLICT ? add_conflicts(bus, a, error ?: verbose) : 0;
+        if (r >= 0 && (error || json_object_size(verbose) > 0))
+                r = error ? print_json(a, error) : print_text(a, verbose);
+        return r < 0 ? r : code;
+}
+
+int verb_mount(sd_bus *bus, const Args *a) {
+        _cleanup_json_ json_t *errors = json_array();
+        _cleanup_message_ sd_bus_message *reply = NULL;
+        _cleanup_free_ char *target = NULL;
+        Args with = with_defaults(a, a->operands[1]);
+        char *operands[4];
+        bool made = false;
+        int code;
+
+        if (!errors)
+                return -ENOMEM;
+        code = prepare_target(a, operands, &target, &made);
+        if (code != 0)
+                return code;
+        with.operands = operands;
+        with.n_operands = 3;
+        bus_collect_errors(a, errors);
+        code = follow_request(bus, &with, "mount", &reply, "MountVolume", "sss", operands[0], operands[1], target);
+        bus_collect_errors(a, NULL);
+        if (code == 0)
+                return args_have(a, SWITCH_PRINT_FLAGS) ? print_flags(target, reply)
+                                                        : print_mounted(a, target, reply);
+        if (made && code < EXIT_SIGNAL)
+                remove_made_directory(target);
+        return code < 0 ? code : print_refusal(bus, &with, errors, code);
 }
 
 int adopt_check(const Args *a) {
@@ -73,7 +227,7 @@ int verb_adopt(sd_bus *bus, const Args *a) {
 }
 
 int unmount_check(const Args *a) {
-        const bool target = a->n_operands == 2 || (a->n_operands == 1 && a->operands[0][0] == '/');
+        const bool target = a->n_operands == 2 || (a->n_operands == 1 && operand_is_target(a, a->operands[0]));
 
         if (a->n_operands == 0 && !args_have(a, SWITCH_HOLDER))
                 return report_usage(
@@ -130,6 +284,7 @@ static int unmount_one(sd_bus *bus, const Args *a, const char *volume, const cha
         r = answer_add(answer, NULL, reply);
         if (r < 0)
                 return r;
+        remove_made_directory(target);
         if (json_is_true(json_object_get(answer, "StillOpen"))) {
                 r = add_users(answer);
                 if (r < 0)
@@ -210,7 +365,7 @@ static int unmount_holders(sd_bus *bus, const Args *a) {
 int verb_unmount(sd_bus *bus, const Args *a) {
         if (a->n_operands == 2)
                 return unmount_one(bus, a, a->operands[0], a->operands[1], NULL);
-        if (a->n_operands == 1 && a->operands[0][0] == '/')
+        if (a->n_operands == 1 && operand_is_target(a, a->operands[0]))
                 return unmount_one(bus, a, NULL, a->operands[0], NULL);
         return unmount_holders(bus, a);
 }
@@ -218,14 +373,20 @@ int verb_unmount(sd_bus *bus, const Args *a) {
 int verb_plan(sd_bus *bus, const Args *a) {
         _cleanup_message_ sd_bus_message *reply = NULL;
         _cleanup_json_ json_t *plan = json_pack("{s:s}", "Volume", a->operands[0]);
-        const Args with = with_defaults(a, a->operands[1]);
+        _cleanup_free_ char *target = NULL;
+        Args with = with_defaults(a, a->operands[1]);
+        char *operands[4];
         const char *error;
         int r;
 
         if (!plan)
                 return -ENOMEM;
-        r = follow_request(bus, &with, NULL, &reply, "PlanVolume", "sss", a->operands[0], a->operands[1],
-                           a->operands[2]);
+        r = prepare_target(a, operands, &target, NULL);
+        if (r != 0)
+                return r;
+        with.operands = operands;
+        with.n_operands = 3;
+        r = follow_request(bus, &with, NULL, &reply, "PlanVolume", "sss", operands[0], operands[1], target);
         if (r != 0)
                 return r;
         r = answer_add(plan, NULL, reply);

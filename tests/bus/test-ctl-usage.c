@@ -67,7 +67,7 @@ static const Case cases[] = {
         MISTAKE("word-part", "verify a --depth=roo", "--depth=roo: must be root or full."),
         MISTAKE("word-two", "verify a --depth='root full'", "--depth=root full: must be root or full."),
         MISTAKE("json-form", "list --json=yaml", "--json=yaml: must be short or pretty."),
-        MISTAKE("operands", "mount pvc-1", "'mount' takes VOLUME SOURCE TARGET. See 'selvolctl mount --help'."),
+        MISTAKE("operands", "mount pvc-1", "'mount' takes VOLUME SOURCE [TARGET]. See 'selvolctl mount --help'."),
         MISTAKE("unmount-operands", "unmount",
                 "'unmount' takes VOLUME, TARGET, VOLUME TARGET or --holder=NAME. See 'selvolctl unmount --help'."),
         MISTAKE("unmount-all", "unmount /t --all",
@@ -139,6 +139,7 @@ static const Case cases[] = {
                  "Output, and the command itself:\n"
                  "  -a --all                            list: also volumes that nobody holds; adopt: all mounts; "
                  "unmount: all holders\n"
+                 "     --volume=ID                      The volume's id, also one that begins as a path does\n"
                  "     --json[=FORM]                    Print JSON: short or pretty\n"
                  "     --no-legend                      Print no headings and no summary\n"
                  "     --no-pager                       Do not show output in a pager\n"

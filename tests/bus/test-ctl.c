@@ -3,6 +3,8 @@
  * exits. */
 #include <string.h>
 
+#include <glib/gstdio.h>
+
 #include "ctl-support.h"
 
 #define MOUNTED                                                                                            \
@@ -155,14 +157,12 @@ static const Case cases[] = {
           CALLS(CALL("GetVolumeByTarget", "('/a/b',)", "(objectpath '" PVC1 "',)"),
                 GET_PROPERTIES("{'Id': <'pvc-1'>}")),
           .json = "[{\"Id\":\"pvc-1\"}]" },
-        { "show/id-like-path", "show /a//b/ --json",
-          CALLS(FAIL("GetVolumeByTarget", "('/a/b',)", "org.selvol1.Error.NoSuchVolume", "No."),
-                CALL("GetVolume", "('/a//b/',)", "(objectpath '" PVC1 "',)"), GET_PROPERTIES("{'Id': <'/a//b/'>}")),
+        { "show/id-like-path", "show --volume=/a//b/ --json",
+          CALLS(CALL("GetVolume", "('/a//b/',)", "(objectpath '" PVC1 "',)"), GET_PROPERTIES("{'Id': <'/a//b/'>}")),
           .json = "[{\"Id\":\"/a//b/\"}]" },
         { "show/target-unknown", "show /a",
-          CALLS(FAIL("GetVolumeByTarget", "('/a',)", "org.selvol1.Error.NoSuchVolume", "No."),
-                FAIL("GetVolume", "('/a',)", "org.selvol1.Error.NoSuchVolume", "Neither.")),
-          .code = 1, .err = "selvolctl: /a: No.\n" },
+          CALLS(FAIL("GetVolumeByTarget", "('/a',)", "org.selvol1.Error.NoSuchVolume", "No.")), .code = 1,
+          .err = "selvolctl: /a: No.\n" },
         { "show/groups-json", "show pvc-1 --json",
           CALLS(GET_PVC1,
                 GET_PROPERTIES(
@@ -289,6 +289,37 @@ static const Case cases[] = {
           CALLS(FAIL("MountVolume", AT_T, "org.selvol1.Error.ContextConflict",
                      "pvc-1 is held by pod-B. Unmount it there first.")),
           .code = 3, .err = "selvolctl: pvc-1 is held by pod-B. Unmount it there first.\n" },
+        { "mount/conflict-verbose", "mount pvc-1 /dev/vdb /t -v",
+          CALLS(FAIL("MountVolume", AT_T, "org.selvol1.Error.ContextConflict", "pvc-1 is held by pod-B."),
+                CALL("PlanVolume", AT_T, PLAN_REFUSED)),
+          .code = 3,
+          .out = "Conflicts: 2\n\n"
+                 "VOLUME HOLDER TARGET             SINCE                   CONTEXT\n"
+                 "pvc-1  pod-B  /var/lib/kubelet/b 2026-01-01 00:00:00 UTC u:r:t:s0:c7\n"
+                 "-      -      /mnt               1970-01-01 00:00:05 UTC -\n",
+          .err = "selvolctl: pvc-1 is held by pod-B.\n" },
+        { "mount/conflict-json", "mount pvc-1 /dev/vdb /t --json",
+          CALLS(FAIL("MountVolume", AT_T, "org.selvol1.Error.ContextConflict", "pvc-1 is held by pod-B."),
+                CALL("PlanVolume", AT_T, PLAN_REFUSED)),
+          .code = 3,
+          .json = "{\"Conflicts\":[{\"Context\":\"u:r:t:s0:c7\",\"Holder\":\"pod-B\",\"SinceUSec\":1767225600000000,"
+                  "\"Target\":\"/var/lib/kubelet/b\",\"Volume\":\"pvc-1\"},{\"SinceUSec\":5000000,\"Target\":\"/mnt\"}],"
+                  "\"ErrorMessage\":\"pvc-1 is held by pod-B.\",\"ErrorName\":\"ContextConflict\",\"Subject\":\"pvc-1\"}" },
+        { "mount/conflict-no-plan", "mount pvc-1 /dev/vdb /t --json",
+          CALLS(FAIL("MountVolume", AT_T, "org.selvol1.Error.ContextConflict", "pvc-1 is held by pod-B."),
+                FAIL("PlanVolume", AT_T, "org.freedesktop.DBus.Error.AccessDenied", "No.")),
+          .code = 3,
+          .json = "{\"ErrorMessage\":\"pvc-1 is held by pod-B.\",\"ErrorName\":\"ContextConflict\",\"Subject\":\"pvc-1\"}" },
+        { "mount/print-flags", "mount pvc-1 /dev/vdb /t --print-flags",
+          CALLS(CALL("MountVolume", AT_T, "('u:r:t:s0:c1,c2', '', @a{sv} {})")),
+          .out = "--security-opt label=level:s0:c1,c2\n" },
+        { "mount/print-flags-relabel", "mount pvc-1 /dev/vdb /t --print-flags",
+          CALLS(CALL("MountVolume", AT_T, "('u:r:t:s0:c1', 'Z', @a{sv} {})")),
+          .out = "--security-opt label=level:s0:c1\n",
+          .err = "selvolctl: /t: The container runtime has to relabel the files: pass the volume with the flag Z.\n" },
+        { "mount/print-flags-none", "mount pvc-1 /dev/vdb /t --print-flags",
+          CALLS(CALL("MountVolume", AT_T, "('', '', @a{sv} {})")),
+          .err = "selvolctl: /t: The label has no level, so the container needs no option for it.\n" },
         { "mount/access-denied", "mount pvc-1 /dev/vdb /t",
           CALLS(FAIL("MountVolume", AT_T, "org.freedesktop.DBus.Error.AccessDenied", "Permission denied")), .code = 4,
           .err = "selvolctl: pvc-1: Access denied: only root and members of the group selvol can call selvold. 'usermod -aG selvol USER' adds one, from the next login on.\n" },
@@ -319,6 +350,10 @@ static const Case cases[] = {
                   "{\"ErrorMessage\":\"No.\",\"ErrorName\":\"Busy\",\"Subject\":\"a\"}]" },
         { "unmount/holder", "unmount --holder=y -q",
           CALLS(TWO_HOLDERS, CALL("UnmountVolume", "('a', '/2', " NO_OPTIONS ")", "({'Unmounted': <true>},)")) },
+        { "unmount/id-like-path", "unmount --volume=/t// /1 -q",
+          CALLS(CALL("UnmountVolume", "('/t//', '/1', " NO_OPTIONS ")", "({'Unmounted': <true>},)")) },
+        { "unmount/id-like-path-free", "unmount --volume=/t//", CALLS(TWO_HOLDERS), .code = 1,
+          .err = "selvolctl: Nobody holds volume /t//. 'selvolctl list --all' shows all volumes.\n" },
         { "unmount/no-holder", "unmount --holder=z", CALLS(TWO_HOLDERS), .code = 1,
           .err = "selvolctl: There is no holder z. 'selvolctl list' shows all holders.\n" },
         { "unmount/volume-free", "unmount b --json", CALLS(TWO_HOLDERS), .code = 1,
@@ -416,12 +451,10 @@ static const Case cases[] = {
           CALLS(CALL("UnmountVolume", "('', '/t/a', " NO_OPTIONS ")", "({'Unmounted': <true>},)")) },
         { "adopt/clean", "adopt pvc-1 /t/ -q",
           CALLS(CALL("AdoptVolume", "('pvc-1', '/t', " NO_OPTIONS ")", "('', '', @a{sv} {})")) },
-        { "verify/id-like-path", "verify /t// -q",
-          CALLS(CALL("GetVolume", "('/t//',)", "(objectpath '" PVC1 "',)"),
-                CALL("VerifyLabel", "('/t//', '', " NO_OPTIONS ")", "(true, '', @a{sv} {})")) },
+        { "verify/id-like-path", "verify u:r:t:s0 -q --volume=/t//",
+          CALLS(CALL("VerifyLabel", "('/t//', 'u:r:t:s0', " NO_OPTIONS ")", "(true, '', @a{sv} {})")) },
         { "verify/clean", "verify /t// -q",
-          CALLS(FAIL("GetVolume", "('/t//',)", "org.selvol1.Error.NoSuchVolume", "No."),
-                CALL("VerifyLabel", "('/t', '', " NO_OPTIONS ")", "(true, '', @a{sv} {})")) },
+          CALLS(CALL("VerifyLabel", "('/t', '', " NO_OPTIONS ")", "(true, '', @a{sv} {})")) },
         { "mount/clean", "mount pvc-1 //dev/./vdb /t/ -q",
           CALLS(CALL("MountVolume", "('pvc-1', '/dev/vdb', '/t', " NO_OPTIONS ")", "('', '', @a{sv} {})")) },
         { "mount/no-path", "mount pvc-1 server://a/ /t -q",
@@ -472,6 +505,69 @@ static const Case cases[] = {
         { "metrics", "metrics", CALLS(CALL("GetMetrics", "()", "('# HELP x y\\nx 1\\n',)")),
           .out = "# HELP x y\nx 1\n" },
 };
+
+/* The directory of a target that selvolctl has made goes with the mount, and any other stays. */
+typedef struct TargetCase {
+        const char *name, *id, *options, *directory;
+        gboolean exists, refused;
+} TargetCase;
+
+static const TargetCase targets[] = {
+        { "default", "pvc-1", "", "pvc-1" },
+        { "escaped", "a/b%_é", "", "a%2Fb%25_é" },
+        { "dots", "..", "", "%2E." },
+        { "podman", "podman", "", "%70odman" },
+        { "refused", "pvc-1", "", "pvc-1", .refused = TRUE },
+        { "exists", "pvc-1", "", "pvc-1", .exists = TRUE },
+        { "exists-refused", "pvc-1", "", "pvc-1", .exists = TRUE, .refused = TRUE },
+        { "mkdir", "pvc-1", "--mkdir", "other" },
+        { "mkdir-refused", "pvc-1", "-m", "other", .refused = TRUE },
+};
+
+static void finish_ctl(GSubprocess *child, int code) {
+        g_autoptr(GError) error = NULL;
+
+        g_subprocess_communicate(child, NULL, NULL, NULL, NULL, &error);
+        g_assert_no_error(error);
+        g_assert_cmpint(g_subprocess_get_exit_status(child), ==, code);
+}
+
+TEST_FIXTURE_ROWS(test_target, "/ctl/target", targets) {
+        const TargetCase *c = data;
+        g_autofree char *volumes = g_dir_make_tmp("volumes-XXXXXX", NULL),
+                        *target = g_build_filename(volumes, c->directory, NULL),
+                        *mount = g_strdup_printf("mount %s /dev/vdb %s %s -q", c->id, c->options[0] ? target : "",
+                                                 c->options),
+                        *mounted = g_strdup_printf("('%s', '/dev/vdb', '%s', " NO_OPTIONS ")", c->id, target),
+                        *unmount = g_strdup_printf("unmount %s -q", target),
+                        *unmounted = g_strdup_printf("('', '%s', " NO_OPTIONS ")", target);
+        const Exchange refuse = FAIL("MountVolume", mounted, "org.selvol1.Error.PathNotAllowed", "No."),
+                       done = CALL("MountVolume", mounted, "('', '', @a{sv} {})"),
+                       end = CALL("UnmountVolume", unmounted, "({'Unmounted': <true>},)");
+        g_autoptr(GDBusMethodInvocation) call = NULL;
+        g_autoptr(GSubprocess) child = NULL;
+
+        g_setenv("SELVOL_VOLUMES", volumes, TRUE);
+        if (c->exists)
+                g_assert_cmpint(g_mkdir(target, 0755), ==, 0);
+        child = ctl_start(mount, -1);
+        call = await_call(f, &done);
+        g_assert_true(g_file_test(target, G_FILE_TEST_IS_DIR));
+        answer_call(call, c->refused ? &refuse : &done);
+        finish_ctl(child, c->refused ? 7 : 0);
+        g_assert_true(g_file_test(target, G_FILE_TEST_IS_DIR) == (c->exists || !c->refused));
+
+        if (!c->refused) {
+                g_autoptr(GSubprocess) other = ctl_start(unmount, -1);
+
+                serve_calls(f, &end, 1);
+                finish_ctl(other, 0);
+                g_assert_true(g_file_test(target, G_FILE_TEST_IS_DIR) == c->exists);
+        }
+        (void) g_rmdir(target);
+        g_assert_cmpint(g_rmdir(volumes), ==, 0);
+        g_unsetenv("SELVOL_VOLUMES");
+}
 
 TEST_FIXTURE(test_no_service, "/ctl/no-service") {
         release_name(f);

@@ -72,5 +72,5 @@ api = {name for name, _ in requests}
 report("options", [f'"{o}" is no option of the API' for o in re.findall(r'[Pp]ass "([A-Z]\w+)"', messages) if o not in api])
 report("settings", sorted({f"{k}= is no setting" for k in re.findall(r"(?<![\"\w*])([A-Z][a-z]\w+)=", messages)
                            if k not in keys | api}))
-report("sections", sorted({f"[{s}] is no section" for s in re.findall(r"\[([A-Z][A-Za-z]+)[ \]]", messages) if s not in sections | {"OPTION", "OPTIONS"}}))
+report("sections", sorted({f"[{s}] is no section" for s in re.findall(r"\[([A-Z][a-z][A-Za-z]+)[ \]]", messages) if s not in sections}))
 finish()
