@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <dirent.h>
+
 #include "basic/string-util.h"
 #include "basic/time-util.h"
 #include "ctl/answer.h"
 #include "ctl/bus.h"
 #include "ctl/verb-table.h"
+#include "model/context.h"
 #include "model/settings.h"
 #include "wire/system-bus.h"
 
@@ -141,6 +144,54 @@ static void offer_objects(const Position *p, const char *kind) {
         }
 }
 
+/* Offers the block devices of the node, but none that a program has made for an image. */
+static void offer_devices(const Position *p) {
+        DIR *devices = opendir("/sys/class/block");
+        const struct dirent *entry;
+
+        while (devices && (entry = readdir(devices))) {
+                _cleanup_free_ char *name = strdup(entry->d_name);
+
+                if (!name || name[0] == '.' || startswith(name, "loop") || startswith(name, "ram"))
+                        continue;
+                for (char *c = name; *c; c++)
+                        *c = *c == '!' ? '/' : *c;
+                offer_word(p, "/dev/", name, "");
+        }
+        if (devices)
+                closedir(devices);
+}
+
+/* Offers the levels in use, each once. */
+static int offer_levels(const Position *p, const char *prefix) {
+        _cleanup_json_ json_t *objects = get_objects();
+        _cleanup_strv_ char **levels = NULL;
+        const json_t *object, *holder;
+        const char *path;
+        size_t i;
+
+        json_object_foreach (objects, path, object)
+                json_array_foreach (json_object_get(json_object_get(object, VOLUME_INTERFACE), "Holders"), i,
+                                    holder) {
+                        _cleanup_free_ char *level = context_part(answer_string(holder, "Context"), CONTEXT_LEVEL);
+
+                        if (!level)
+                                return -ENOMEM;
+                        if (isempty(level) || (levels && strv_contains(levels, level)))
+                                continue;
+                        offer_word(p, prefix, level, "");
+                        if (strv_extend(&levels, level) < 0)
+                                return -ENOMEM;
+                }
+        return 0;
+}
+
+static int offer_value(const Position *p, const char *prefix) {
+        if (p->option.values)
+                return offer_words(p, prefix, p->option.values);
+        return p->option.request == &request_options[OPTION_SELINUX_LEVEL] ? offer_levels(p, prefix) : 0;
+}
+
 static void offer_kind(const Position *p, const char *kind) {
         const char *word;
 
@@ -152,7 +203,9 @@ static void offer_kind(const Position *p, const char *kind) {
                         offer_word(p, "", word, "");
         if (streq(kind, "VOLUME") || streq(kind, "TARGET") || streq(kind, "JOB"))
                 offer_objects(p, kind);
-        if (streq(kind, "SOURCE") || streq(kind, "TARGET") || streq(kind, "PATH"))
+        if (streq(kind, "SOURCE"))
+                offer_devices(p);
+        if (streq(kind, "SOURCE") || streq(kind, "TARGET") || streq(kind, "PATH") || streq(kind, "ROOT"))
                 puts("/");
 }
 
@@ -198,14 +251,13 @@ int complete_print(char **words, int n) {
         const char *value = !p.no_options && startswith(p.word, "--") ? strchr(p.word, '=') : NULL;
 
         if (p.is_value)
-                return p.option.values ? offer_words(&p, "", p.option.values) : 0;
+                return offer_value(&p, "");
         if (value) {
                 _cleanup_free_ char *prefix = strndup(p.word, (size_t) (value + 1 - p.word));
 
                 if (!prefix)
                         return -ENOMEM;
-                return find_option(p.word, &p.option) && p.option.values ? offer_words(&p, prefix, p.option.values)
-                                                                         : 0;
+                return find_option(p.word, &p.option) ? offer_value(&p, prefix) : 0;
         }
         if (p.no_options || p.word[0] != '-')
                 return offer_operands(&p);

@@ -52,9 +52,11 @@ static Args with_defaults(const Args *a, const char *source) {
 #define MADE_XATTR "user.selvol.made"
 
 /* Makes the target of a call that names none: in selvol's own directory, the volume's id, in which %XX
- * stands for a byte that would lead elsewhere or needs quotes. Returns 0, EXIT_USAGE after a message, or -ENOMEM. */
+ * stands for a byte that would lead elsewhere or needs quotes. Returns 0, EXIT_USAGE after a message, or
+ * -ENOMEM. */
 static int make_default_target(const char *id, char **ret) {
-        const char *directory = getenv("SELVOL_VOLUMES") ?: "/var/lib/selvol-volumes"; /* tests have another */
+        /* Tests have another one. */
+        const char *directory = getenv("SELVOL_VOLUMES") ?: "/var/lib/selvol-volumes";
         _cleanup_free_ char *target = malloc(strlen(directory) + 1 + 3 * strlen(id) + 1);
         char *name, *end;
 

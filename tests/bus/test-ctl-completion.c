@@ -9,11 +9,12 @@
 
 #define ID(element, id) "'/org/selvol1/volume/" element "': {'org.selvol1.Volume': {'Id': <'" id "'>}}, "
 #define OTHERS          ID("x", "csi:disk=1:2") ID("b", "dm9s=") ID("o", "-q") ID("h", "~root") ID("v", "v=~root")
-#define KNOWN                                                                                                    \
-        GET_OBJECTS("({objectpath '" PVC1 "': {'org.selvol1.Volume': {'Id': <'pvc-1'>, 'Holders': <[{'Target': " \
-                    "<'/nowhere/a b'>}, {'Target': <'/nowhere/c'>}]>}}, " OTHERS "'" JOB6                        \
-                    "': {'org.selvol1.Job': {'Id': <uint64 6>, 'State': <'ended'>}}, '" JOB7                     \
-                    "': {'org.selvol1.Job': {'Id': <uint64 7>, 'State': <'acting'>}}},)")
+#define KNOWN                                                                                                                                                           \
+        GET_OBJECTS(                                                                                                                                                    \
+                "({objectpath '" PVC1 "': {'org.selvol1.Volume': {'Id': <'pvc-1'>, 'Holders': <[{'Target': "                                                            \
+                "<'/nowhere/a b'>}, {'Target': <'/nowhere/c'>, 'Context': <'u:r:t:s0:c1,c2'>}, {'Context': <'u:r:t:s0:c3'>}, {'Context': <'u:r:t:s0:c3'>}]>}}, " OTHERS \
+                "'" JOB6 "': {'org.selvol1.Job': {'Id': <uint64 6>, 'State': <'ended'>}}, '" JOB7                                                                       \
+                "': {'org.selvol1.Job': {'Id': <uint64 7>, 'State': <'acting'>}}},)")
 
 /* The command is what was typed after "selvolctl "; FILES is a directory. */
 static const Case cases[] = {
@@ -30,6 +31,8 @@ static const Case cases[] = {
         { "volume", "relabel p", CALLS(KNOWN), .out = "pvc-1 \n" },
         { "volume-with-colons", "relabel csi:d", CALLS(KNOWN), .out = "csi:disk=1:2 \n" },
         { "target", "unmount /nowhere/c", CALLS(KNOWN, KNOWN), .out = "/nowhere/c \n" },
+        { "level", "mount v /dev/x /t --level=", CALLS(KNOWN), .out = "--level=s0:c1,c2 \n--level=s0:c3 \n" },
+        { "level-word", "relabel v --level s0:c3", CALLS(KNOWN), .out = "s0:c3 \n" },
         { "job", "cancel ", CALLS(KNOWN), .out = "7 \n" },
         { "files", "mount v FILES/f", .out = "FILES/file-1 \nFILES/file-2 \n" },
         { "files-glob", "mount v FILES/g", .out = "FILES/glob-* \nFILES/glob-1 \n" },

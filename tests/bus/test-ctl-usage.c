@@ -31,9 +31,9 @@ static const Case cases[] = {
         { "complete/value-word", "__complete plan --policy A", .out = "Always\n" },
         { "complete/value-boolean", "__complete plan --selinux-mount-supported=",
           .out = "--selinux-mount-supported=yes\n--selinux-mount-supported=no\n" },
-        { "complete/value-any", "__complete mount --level ''" },
+        { "complete/value-any", "__complete mount --holder ''" },
         { "complete/value-letter", "__complete mount -o ''" },
-        { "complete/source", "__complete mount --level s0 a /d", .out = "/\n" },
+        { "complete/source", "__complete mount --level s0 a /nowhere", .out = "/\n" },
         { "complete/too-many", "__complete cancel 1 ''" },
         { "complete/unknown", "__complete frobnicate ''" },
         { "complete/key", "__complete config JobTimeoutSec Target", .out = "TargetRoots\n" },
@@ -212,6 +212,24 @@ TEST_FIXTURE(test_help, "/ctl-usage/help/options") {
                         g_assert_cmpint(g_regex_match_simple(option, out, 0, 0), ==,
                                         (request_options[k].methods & verbs[i].method) != 0);
                 }
+        }
+}
+
+/* The devices of this machine. */
+TEST_FIXTURE(test_devices, "/ctl-usage/complete/devices") {
+        g_autoptr(GDir) devices = g_dir_open("/sys/class/block", 0, NULL);
+        g_autoptr(GSubprocess) child = ctl_start("__complete mount v ''", -1);
+        g_autofree char *out = NULL;
+        const char *name;
+
+        g_subprocess_communicate_utf8(child, NULL, NULL, &out, NULL, NULL);
+        g_assert_null(strstr(out, "/dev/loop"));
+        g_assert_true(g_str_has_suffix(out, "/\n"));
+        while (devices && (name = g_dir_read_name(devices))) {
+                g_autofree char *line = g_strdup_printf("/dev/%s\n", name);
+
+                if (!g_str_has_prefix(name, "loop") && !g_str_has_prefix(name, "ram") && !strchr(name, '!'))
+                        g_assert_nonnull(strstr(out, line));
         }
 }
 

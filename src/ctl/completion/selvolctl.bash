@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck shell=bash
-# Completion of selvolctl(1) for bash. selvolctl knows what a word can become: src/ctl/complete.h.
+# Completion of selvolctl(1) for bash. selvolctl knows what a word can become: src/ctl/complete.c.
 
 _selvolctl() {
     local cur words cword word
