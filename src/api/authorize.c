@@ -28,6 +28,7 @@ static const struct {
         { "GetJob", "org.selvol1.inspect" },
         { "Wait", "org.selvol1.inspect" },
         { "GetMetrics", "org.selvol1.inspect" },
+        { "ListUnheldMounts", "org.selvol1.inspect" },
         { "Get", "org.selvol1.inspect" },
         { "GetAll", "org.selvol1.inspect" },
         { "Set", "org.selvol1.set-log-level" }, /* LogLevel is the only property that can be set */

@@ -404,6 +404,50 @@ static int method_get_metrics(sd_bus_message *m, void *userdata, sd_bus_error *e
         return text ? sd_bus_reply_method_return(m, "s", text) : -ENOMEM;
 }
 
+static int append_unheld(sd_bus_message *reply, const Unrecorded *all) {
+        const Unrecorded *u;
+
+        for (u = all; u; u = u->hh.next) {
+                const struct {
+                        const char *key, *value;
+                } members[] = {
+                        { "Volume", u->volume },  { "Target", u->target },   { "Source", u->source },
+                        { "FSType", u->fs_type }, { "Context", u->context },
+                };
+                int r;
+
+                r = sd_bus_message_open_container(reply, 'a', "{sv}");
+                for (size_t i = 0; r >= 0 && i < ELEMENTSOF(members); i++)
+                        if (!isempty(members[i].value))
+                                r = sd_bus_message_append(reply, "{sv}", members[i].key, "s", members[i].value);
+                if (r >= 0)
+                        r = sd_bus_message_close_container(reply);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int method_list_unheld_mounts(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        Api *api = userdata;
+        int r;
+
+        r = authorize(api, m, NULL, error);
+        if (r <= 0)
+                return r < 0 ? r : 1;
+        r = sd_bus_message_new_method_return(m, &reply);
+        if (r >= 0)
+                r = sd_bus_message_open_container(reply, 'a', "a{sv}");
+        if (r >= 0)
+                r = append_unheld(reply, api->state->unrecorded);
+        if (r >= 0)
+                r = append_unheld(reply, api->state->foreign);
+        if (r >= 0)
+                r = sd_bus_message_close_container(reply);
+        return r < 0 ? r : sd_bus_send(NULL, reply, NULL);
+}
+
 static int manager_get_text(sd_bus *bus, const char *path, const char *interface, const char *property,
                             sd_bus_message *reply, void *userdata, sd_bus_error *error) {
         const Api *api = userdata;
@@ -465,6 +509,8 @@ static const sd_bus_vtable manager_vtable[] = {
                                 method_get_volume_by_target, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("GetJob", SD_BUS_ARGS("t", id), SD_BUS_RESULT("o", object), method_get_job,
                                 SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("ListUnheldMounts", SD_BUS_NO_ARGS, SD_BUS_RESULT("aa{sv}", mounts),
+                                method_list_unheld_mounts, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("GetMetrics", SD_BUS_NO_ARGS, SD_BUS_RESULT("s", text), method_get_metrics,
                                 SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_PROPERTY("Version", "s", manager_get_text, 0, SD_BUS_VTABLE_PROPERTY_CONST),

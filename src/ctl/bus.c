@@ -99,35 +99,18 @@ int bus_find_service(sd_bus *bus, char **ret_owner) {
         return r < 0 ? r : 1;
 }
 
-static int call_method(sd_bus *bus, sd_bus_error *error, sd_bus_message **ret, const char *path,
-                       const char *interface, const char *method, const char *types, va_list ap) {
-        _cleanup_message_ sd_bus_message *call = NULL;
-        int r;
-
-        r = call_new(bus, &call, path, interface, method, types, ap);
-        return r < 0 ? r : system_bus_call(bus, call, CALL_TIMEOUT_USEC, error, ret);
-}
-
-int bus_try_method(sd_bus *bus, sd_bus_error *error, sd_bus_message **ret, const char *path, const char *interface,
-                   const char *method, const char *types, ...) {
-        va_list ap;
-        int r;
-
-        va_start(ap, types);
-        r = call_method(bus, error, ret, path, interface, method, types, ap);
-        va_end(ap);
-        return r;
-}
-
 int bus_call_method(sd_bus *bus, const char *subject, sd_bus_message **ret, const char *path, const char *interface,
                     const char *method, const char *types, ...) {
         _cleanup_error_ sd_bus_error error = SD_BUS_ERROR_NULL;
+        _cleanup_message_ sd_bus_message *call = NULL;
         va_list ap;
         int r;
 
         va_start(ap, types);
-        r = call_method(bus, &error, ret, path, interface, method, types, ap);
+        r = call_new(bus, &call, path, interface, method, types, ap);
         va_end(ap);
+        if (r >= 0)
+                r = system_bus_call(bus, call, CALL_TIMEOUT_USEC, &error, ret);
         return sd_bus_error_is_set(&error) ? bus_report_error(subject, &error) : r;
 }
 

@@ -29,11 +29,6 @@ int bus_find_service(sd_bus *bus, char **ret_owner) _warn_unused_;
 int bus_call_method(sd_bus *bus, const char *subject, sd_bus_message **ret, const char *path, const char *interface,
                     const char *method, const char *types, ...) _warn_unused_;
 
-/* Like bus_call_method(), but prints nothing. Returns 0, or a negative errno with error set if the service
- * failed. */
-int bus_try_method(sd_bus *bus, sd_bus_error *error, sd_bus_message **ret, const char *path, const char *interface,
-                   const char *method, const char *types, ...) _warn_unused_;
-
 /* With --json: errors become elements of the array, which the caller prints, so that standard output has one
  * document. */
 void bus_collect_errors(const Args *a, json_t *array);

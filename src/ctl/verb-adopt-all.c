@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "basic/path-util.h"
 #include "basic/string-util.h"
-#include "ctl/adoptable.h"
 #include "ctl/follow.h"
 #include "ctl/bus.h"
 #include "ctl/print.h"
@@ -10,54 +9,112 @@
 
 static const char *const columns[] = { "Volume", "?Holder", "Target", "Source", "FSType", "?Context", NULL };
 
-/* Adds the targets of all holders. */
-static int get_targets(sd_bus *bus, json_t *targets) {
-        _cleanup_json_ json_t *volumes = NULL, *holders = NULL;
-        const json_t *holder;
-        size_t i;
+/* Positions counted from the last component, because kubelet's directory can be anything. */
+enum { VOLUME_BACK = 1, PLUGIN_BACK, VOLUMES_BACK, POD_BACK, PODS_BACK };
+
+/* Reads the pod and the volume from a path in which kubelet mounts volumes: pods/POD/volumes/PLUGIN/VOLUME,
+ * with "mount" beneath for CSI drivers. Returns 1 and both, 0 for any other path, or -ENOMEM. */
+static int kubelet_path_parse(const char *path, char **ret_volume, char **ret_pod) {
+        _cleanup_free_ char *volume = NULL, *pod = NULL;
+        _cleanup_strv_ char **parts = NULL;
+        size_t n;
         int r;
 
-        r = volumes_get(bus, &volumes, &holders);
-        if (r != 0)
+        r = strv_split(path, "/", &parts);
+        if (r < 0)
                 return r;
-        json_array_foreach (holders, i, holder)
-                if (json_object_set_new(targets, answer_string(holder, "Target"), json_true()) < 0)
-                        return -ENOMEM;
-        return 0;
-}
-
-/* Adds the volumes of mounts whose record was lost, by their targets. */
-static int get_unrecorded(sd_bus *bus, json_t *volumes) {
-        _cleanup_json_ json_t *manager = NULL;
-        json_t *mount;
-        size_t i;
-        int r;
-
-        r = object_get(bus, MANAGER_PATH, MANAGER_INTERFACE, NULL, &manager);
-        if (r != 0)
-                return r;
-        json_array_foreach (json_object_get(manager, "UnrecordedMounts"), i, mount)
-                if (json_object_set(volumes, strempty(json_string_value(json_array_get(mount, 1))),
-                                    json_array_get(mount, 0)) < 0)
-                        return -ENOMEM;
-        return 0;
-}
-
-static int find_mounts(sd_bus *bus, const char *root, json_t **ret, json_t **ret_skipped) {
-        _cleanup_json_ json_t *targets = json_object(), *volumes = json_object();
-        _cleanup_(mount_table_freep) MountTable *table = NULL;
-        int r;
-
-        if (!targets || !volumes)
+        n = strv_length(parts);
+        if (n > PODS_BACK && streq(parts[n - 1], "mount") && streq(parts[n - 1 - VOLUMES_BACK], "volumes"))
+                n--;
+        if (n < PODS_BACK || !streq(parts[n - VOLUMES_BACK], "volumes") || !streq(parts[n - PODS_BACK], "pods"))
+                return 0;
+        volume = strdup(parts[n - VOLUME_BACK]);
+        pod = strdup(parts[n - POD_BACK]);
+        if (!volume || !pod)
                 return -ENOMEM;
-        r = get_targets(bus, targets);
+        *ret_volume = TAKE_PTR(volume);
+        *ret_pod = TAKE_PTR(pod);
+        return 1;
+}
+
+static int skip_mount(json_t *skipped, const json_t *mount, const char *text) {
+        return json_array_append_new(
+                       skipped, json_pack("{s:O, s:s}", "Target", json_object_get(mount, "Target"), "Text", text)) < 0
+                       ? -ENOMEM
+                       : 0;
+}
+
+/* Whether a mount with the same volume id has another source, as inline volumes of pods may have: then the id
+ * does not identify a device. */
+static bool has_other_source(const json_t *found, const char *volume, const char *source) {
+        const json_t *other;
+        size_t i;
+
+        json_array_foreach (found, i, other)
+                if (streq(answer_string(other, "Volume"), volume) && !streq(answer_string(other, "Source"), source))
+                        return true;
+        return false;
+}
+
+/* Adds the mount to those that can be adopted, with volume and holder from its path if selvold does not know
+ * them; or, with a reason, to the others. */
+static int consider_mount(json_t *mount, json_t *found, json_t *skipped) {
+        _cleanup_free_ char *volume = NULL, *pod = NULL;
+        int r;
+
+        r = kubelet_path_parse(answer_string(mount, "Target"), &volume, &pod);
+        if (r < 0)
+                return r;
+        if (isempty(answer_string(mount, "Volume"))) {
+                if (!volume)
+                        return skip_mount(skipped, mount,
+                                          "its path names no volume: adopt it with 'selvolctl adopt VOLUME TARGET'");
+                if (has_other_source(found, volume, answer_string(mount, "Source")))
+                        return skip_mount(
+                                skipped, mount,
+                                "another device is mounted with this volume id: adopt it with 'selvolctl adopt VOLUME TARGET'");
+                if (json_object_set_new(mount, "Volume", json_string(volume)) < 0)
+                        return -ENOMEM;
+        }
+        if (pod && json_object_set_new(mount, "Holder", json_string(pod)) < 0)
+                return -ENOMEM;
+        return json_array_append(found, mount) < 0 ? -ENOMEM : 0;
+}
+
+static int compare_targets(const void *a, const void *b) {
+        return strcmp(answer_string(*(json_t *const *) a, "Target"), answer_string(*(json_t *const *) b, "Target"));
+}
+
+/* Asks selvold for the mounts without a holder, and sorts those at or beneath root. */
+static int find_mounts(sd_bus *bus, const char *root, json_t *found, json_t *skipped) {
+        _cleanup_message_ sd_bus_message *reply = NULL;
+        _cleanup_json_ json_t *mounts = NULL;
+        _cleanup_free_ json_t **sorted = NULL;
+        json_t *mount;
+        size_t i, n = 0;
+        int r;
+
+        r = bus_call_method(bus, NULL, &reply, MANAGER_PATH, MANAGER_INTERFACE, "ListUnheldMounts", NULL);
+        if (r == 0)
+                r = answer_read(reply, &mounts);
         if (r != 0)
                 return r;
-        r = get_unrecorded(bus, volumes);
-        if (r != 0)
-                return r;
-        r = mount_table_read(NULL, &table);
-        return r < 0 ? r : adoptable_find(table, root, targets, volumes, ret, ret_skipped);
+        sorted = calloc(json_array_size(mounts) + 1, sizeof(json_t *));
+        if (!sorted)
+                return -ENOMEM;
+        json_array_foreach (mounts, i, mount) {
+                const char *target = answer_string(mount, "Target");
+
+                if (streq(target, root) || path_is_beneath(target, root))
+                        sorted[n++] = mount;
+        }
+        qsort(sorted, n, sizeof(json_t *), compare_targets);
+        for (i = 0; i < n; i++) {
+                r = consider_mount(sorted[i], found, skipped);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
 }
 
 static void set_default(Args *a, RequestOptionId id, const char *string, uint64_t number) {
@@ -134,12 +191,14 @@ int adopt_all_check(const Args *a) {
 }
 
 int adopt_all(sd_bus *bus, const Args *a) {
-        _cleanup_json_ json_t *mounts = NULL, *skipped = NULL;
+        _cleanup_json_ json_t *mounts = json_array(), *skipped = json_array();
         const json_t *mount;
         size_t i;
         int r;
 
-        r = find_mounts(bus, a->operands[0], &mounts, &skipped);
+        if (!mounts || !skipped)
+                return -ENOMEM;
+        r = find_mounts(bus, a->operands[0], mounts, skipped);
         if (r != 0)
                 return r;
         json_array_foreach (skipped, i, mount)

@@ -331,6 +331,9 @@ static Unrecorded *unrecorded_free_one(Unrecorded *u) {
         if (u) {
                 free(u->volume);
                 free(u->target);
+                free(u->source);
+                free(u->fs_type);
+                free(u->context);
                 free(u->device);
                 free(u);
         }
@@ -365,24 +368,33 @@ static bool is_unrecorded(State *s, const MountFact *fact) {
         return false;
 }
 
-/* before: the mounts known before. Returns 0 or -ENOMEM. */
-static int add_unrecorded(State *s, const MountFact *fact, const Unrecorded *before) {
-        _cleanup_(unrecorded_free_onep) Unrecorded *u = calloc(1, sizeof(*u));
-        const Unrecorded *known;
+/* Whether another program has mounted a device. */
+static bool is_foreign(const State *s, const MountFact *fact) {
+        return isempty(fact->volume) && startswith(fact->source, "/dev/") &&
+               !volumes_find_target(&s->volumes, fact->target, NULL);
+}
+
+/* Adds a mount; of several at a target, the first one. Returns 0 or -ENOMEM. */
+static int add_mount(Unrecorded **all, const MountFact *fact) {
+        _cleanup_(unrecorded_free_onep) Unrecorded *u = NULL;
         int r;
 
+        HASH_FIND_STR(*all, fact->target, u);
+        if (TAKE_PTR(u))
+                return 0;
+        u = calloc(1, sizeof(*u));
         if (!u)
                 return -ENOMEM;
         u->mount_id = fact->mount_id;
-        u->volume = strdup(fact->volume);
+        u->volume = strdup(strempty(fact->volume));
         u->target = strdup(fact->target);
+        u->source = strdup(fact->source);
+        u->fs_type = strdup(fact->fs_type);
+        u->context = strdup(strempty(fact->context));
         u->device = strdup(fact->device);
-        if (!u->volume || !u->target || !u->device)
+        if (!u->volume || !u->target || !u->source || !u->fs_type || !u->context || !u->device)
                 return -ENOMEM;
-        HASH_FIND_STR(before, u->target, known);
-        if (!known || known->mount_id != u->mount_id)
-                log_unrecorded(s, u);
-        HASH_ADD_KEYPTR(hh, s->unrecorded, u->target, strlen(u->target), u);
+        HASH_ADD_KEYPTR(hh, *all, u->target, strlen(u->target), u);
         r = hash_was_added(u);
         if (r >= 0)
                 TAKE_PTR(u);
@@ -400,13 +412,27 @@ static void unrecorded_free_all(Unrecorded **all) {
 
 int unrecorded_take(State *s, const MountFact *facts, size_t n_facts) {
         Unrecorded *before = TAKE_PTR(s->unrecorded);
+        const Unrecorded *known, *u;
         int r = 0;
 
-        for (size_t i = 0; r >= 0 && i < n_facts; i++)
-                if (is_unrecorded(s, &facts[i]) && !unrecorded_find(s, facts[i].target))
-                        r = add_unrecorded(s, &facts[i], before);
+        unrecorded_free_all(&s->foreign);
+        for (size_t i = 0; r >= 0 && i < n_facts; i++) {
+                if (is_foreign(s, &facts[i]))
+                        r = add_mount(&s->foreign, &facts[i]);
+                else if (is_unrecorded(s, &facts[i]))
+                        r = add_mount(&s->unrecorded, &facts[i]);
+        }
+        for (u = s->unrecorded; u; u = u->hh.next) {
+                HASH_FIND_STR(before, u->target, known);
+                if (!known || known->mount_id != u->mount_id)
+                        log_unrecorded(s, u);
+        }
         unrecorded_free_all(&before);
         return r;
+}
+
+int unrecorded_came(State *s, const MountFact *fact) {
+        return is_foreign(s, fact) ? add_mount(&s->foreign, fact) : 0;
 }
 
 const Unrecorded *unrecorded_find(const State *s, const char *target) {
@@ -416,17 +442,23 @@ const Unrecorded *unrecorded_find(const State *s, const char *target) {
         return u;
 }
 
-void unrecorded_drop(State *s, uint64_t mount_id) {
+static void drop_mount(Unrecorded **all, uint64_t mount_id) {
         Unrecorded *u, *next;
 
-        HASH_ITER (hh, s->unrecorded, u, next) {
+        HASH_ITER (hh, *all, u, next) {
                 if (u->mount_id != mount_id)
                         continue;
-                HASH_DEL(s->unrecorded, u);
+                HASH_DEL(*all, u);
                 unrecorded_free_one(u);
         }
 }
 
+void unrecorded_drop(State *s, uint64_t mount_id) {
+        drop_mount(&s->unrecorded, mount_id);
+        drop_mount(&s->foreign, mount_id);
+}
+
 void unrecorded_free(State *s) {
         unrecorded_free_all(&s->unrecorded);
+        unrecorded_free_all(&s->foreign);
 }

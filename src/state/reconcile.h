@@ -36,24 +36,29 @@ void holder_drop_intent(State *s, Volume *v, Holder *h);
  * (release_on_umount). */
 void holder_lose(State *s, Volume *v, Holder *h, const MountFact *fact);
 
-/* A mount that the worker has made or adopted as a volume in this boot, but that has no holder: its record
- * was lost. The bus lists these mounts; callers can unmount or adopt them. */
+/* A mount without a holder. The worker has made or adopted it as a volume in this boot, and its record was
+ * lost; or, among State.foreign, another program has mounted a device. Callers can adopt both, and unmount
+ * the former. */
 struct Unrecorded {
         UT_hash_handle hh;
-        char *volume;
+        char *volume; /* "": a mount of another program */
         char *target; /* the hash key */
+        char *source, *fs_type, *context;
         char *device; /* of the superblock, "major:minor" */
         uint64_t mount_id;
 };
 
-/* Finds such mounts in a look at all mounts, and logs the new ones. Call it after reconcile(). Returns 0 or
- * -ENOMEM. */
+/* Finds both kinds of mounts in a look at all mounts, and logs the new ones whose record was lost. Call it
+ * after reconcile(). Returns 0 or -ENOMEM. */
 int unrecorded_take(State *s, const MountFact *facts, size_t n_facts) _warn_unused_;
 
-/* The unrecorded mount at the target. NULL: none. */
+/* Takes a mount that came: adds it if another program has made it. Returns 0 or -ENOMEM. */
+int unrecorded_came(State *s, const MountFact *fact) _warn_unused_;
+
+/* The unrecorded mount at the target, none of another program. NULL: none. */
 const Unrecorded *unrecorded_find(const State *s, const char *target);
 
-/* Drops an unrecorded mount that is gone, or recorded again. Does nothing if there is none. */
+/* Drops a mount that is gone, or recorded. Does nothing if there is none. */
 void unrecorded_drop(State *s, uint64_t mount_id);
 
 void unrecorded_free(State *s);

@@ -73,6 +73,7 @@ typedef struct State {
         void *userdata; /* of mount_gone and take_orphans */
         WorkerWatch *watch;
         Unrecorded *unrecorded; /* by target */
+        Unrecorded *foreign;    /* by target; see unrecorded_take() */
         bool ephemeral_unused;  /* an ephemeral volume may have lost its last holder */
         bool recheck_needed;    /* the mount table has changed at a target where a job works */
         /* commit.c */

@@ -134,8 +134,7 @@ static int on_mounts_changed(sd_bus_message *signal, void *userdata, sd_bus_erro
                 if (!take_removed(s, changes.went[i].id, &changes) && s->mount_gone)
                         s->mount_gone(s->userdata, NULL);
         }
-        /* New mounts need no action: selvol expects its own, and foreign mounts have no holder before they
-         * are adopted. But the mount of a holder may have changed. */
+        /* selvol expects its own new mounts. The mount of a holder may have changed. */
         for (size_t i = 0; i < changes.n_came; i++) {
                 const MountFact *fact = &changes.came[i];
                 Volume *v;
@@ -143,6 +142,8 @@ static int on_mounts_changed(sd_bus_message *signal, void *userdata, sd_bus_erro
 
                 if (h && h->mount_id == fact->mount_id)
                         compare_holder(s, v, h, fact);
+                else if (unrecorded_came(s, fact) < 0)
+                        watch_recheck(s);
         }
         return 0;
 }

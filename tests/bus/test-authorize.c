@@ -44,6 +44,7 @@ static const struct {
         { "GetVolumeByTarget", "('" T1 "',)", INSPECT, "org.selvol1.Error.NoSuchVolume" },
         { "GetJob", "(@t 1,)", INSPECT, "org.selvol1.Error.NoSuchJob" },
         { "GetMetrics", NULL, INSPECT },
+        { "ListUnheldMounts", NULL, INSPECT },
         { "Cancel", NULL, "org.selvol1.cancel-job" },
         { "Wait", NULL, INSPECT },
         { "GetManagedObjects", NULL, INSPECT },

@@ -267,62 +267,82 @@ TEST_FIXTURE_ROWS(test_config, "/ctl/config", config_cases) {
         g_assert_true(g_spawn_command_line_sync(remove, NULL, NULL, NULL, NULL));
 }
 
-#define CSI      "/var/lib/kubelet/pods/uid-1/volumes/kubernetes.io~csi/pvc-1/mount"
-#define LOST     "/var/lib/kubelet/lost"
-#define GET_LOST GET_MANAGER("({'UnrecordedMounts': <[('lost', '" LOST "')]>},)")
-#define GET_HELD                                                                                                      \
-        GET_OBJECTS(                                                                                                  \
-                "({objectpath '/org/selvol1/volume/h': {'org.selvol1.Volume': {'Id': <'h'>, 'Holders': <[{'Target': " \
-                "<'/var/lib/kubelet/held'>}]>}}},)")
+#define CSI  "/var/lib/kubelet/pods/uid-1/volumes/kubernetes.io~csi/pvc-1/mount"
+#define LOST "/var/lib/kubelet/lost"
+/* A device that another program has mounted. */
+#define FOREIGN(target, source) "{'Target': <'" target "'>, 'Source': <'" source "'>, 'FSType': <'ext4'>}"
+#define UNHELD(...)             CALL("ListUnheldMounts", "()", "([" __VA_ARGS__ "],)")
+#define GET_UNHELD                                                                                                    \
+        UNHELD("{'Volume': <'lost'>, 'Target': <'" LOST "'>, 'Source': <'/dev/vdc'>, 'FSType': <'ext4'>}, "           \
+               "{'Target': <'" CSI                                                                                    \
+               "'>, 'Source': <'/dev/vdb'>, 'FSType': <'ext4'>, 'Context': <'u:r:t:s0'>}, " FOREIGN(                  \
+                       "/srv/x",                                                                                      \
+                       "/dev/vdf") ", " FOREIGN("/var/lib/kubelet/x",                                                 \
+                                                "/dev/vde") ", " FOREIGN("/var/lib/kubelet-2/pods/uid-1/volumes/p/v", \
+                                                                         "/dev/vdf"))
+#define POD "/k/pods/uid-1/volumes/"
+#define NO_ID(target) \
+        "selvolctl: " target ": its path names no volume: adopt it with 'selvolctl adopt VOLUME TARGET'\n"
+#define FOUND(holder, source, target, volume)                                                           \
+        "{\"FSType\":\"ext4\",\"Holder\":\"" holder "\",\"Source\":\"" source "\",\"Target\":\"" target \
+        "\",\"Volume\":\"" volume "\"}"
+#define NOT_DONE "selvolctl: Nothing was adopted. To adopt these: selvolctl adopt --all /k --yes\n"
 
 static const Case adopt_cases[] = {
-        { "plan", "adopt --all /var/lib/kubelet", CALLS(GET_HELD, GET_LOST),
+        { "plan", "adopt --all /var/lib/kubelet", CALLS(GET_UNHELD),
           .out = "VOLUME HOLDER TARGET                                                            SOURCE   FS-TYPE CONTEXT\n"
-                 "pvc-1  uid-1  " CSI " /dev/vdb ext4    u:r:t:s0\n"
                  "lost   -      /var/lib/kubelet/lost                                             /dev/vdc ext4    -\n"
+                 "pvc-1  uid-1  " CSI " /dev/vdb ext4    u:r:t:s0\n"
                  "\n2 mounts listed.\n",
-          .err = "selvolctl: /var/lib/kubelet/x: no volume id follows from its path: adopt it with 'selvolctl adopt VOLUME "
-                 "TARGET'\nselvolctl: Nothing was adopted. To adopt these: selvolctl adopt --all /var/lib/kubelet --yes\n" },
+          .err = NO_ID(
+                  "/var/lib/kubelet/x") "selvolctl: Nothing was adopted. To adopt these: selvolctl adopt --all /var/lib/kubelet --yes\n" },
         { "yes", "adopt --all /var/lib/kubelet --yes --fs-group 5",
-          CALLS(GET_HELD, GET_LOST,
+          CALLS(GET_UNHELD,
+                CALL("AdoptVolume", "('lost', '" LOST "', {'FSGroup': <uint32 5>})", "('', '', @a{sv} {})"),
                 FAIL("AdoptVolume",
                      "('pvc-1', '" CSI
                      "', {'SELinuxContext': <'u:r:t:s0'>, 'SELinuxRelabelPolicy': <'OnVolumeMount'>, "
                      "'SELinuxMountSupported': <true>, 'Holder': <'uid-1'>, 'FSGroup': <uint32 5>})",
-                     "org.selvol1.Error.LabelMismatch", "No."),
-                CALL("AdoptVolume", "('lost', '" LOST "', {'FSGroup': <uint32 5>})", "('', '', @a{sv} {})")),
+                     "org.selvol1.Error.LabelMismatch", "No.")),
           .code = 1,
           .out = "VOLUME TARGET                SOURCE   FS-TYPE\n"
                  "lost   /var/lib/kubelet/lost /dev/vdc ext4\n\n1 adopted mount listed.\n",
-          .err = "selvolctl: /var/lib/kubelet/x: no volume id follows from its path: adopt it with 'selvolctl adopt VOLUME "
-                 "TARGET'\nselvolctl: pvc-1: No.\n" },
+          .err = NO_ID("/var/lib/kubelet/x") "selvolctl: pvc-1: No.\n" },
+        { "ids", "adopt --all /k --json",
+          CALLS(UNHELD(FOREIGN(POD "kubernetes.io~csi/pvc-1/mount", "/dev/sdb") ", " FOREIGN(
+                  POD "kubernetes.io~aws-ebs/pvc-2", "/dev/sdc") ", " FOREIGN(POD "kubernetes.io~csi/mount/mount",
+                                                                              "/dev/sdd"))),
+          .json = "[" FOUND("uid-1", "/dev/sdc", POD "kubernetes.io~aws-ebs/pvc-2", "pvc-2") "," FOUND(
+                  "uid-1", "/dev/sdd", POD "kubernetes.io~csi/mount/mount",
+                  "mount") "," FOUND("uid-1", "/dev/sdb", POD "kubernetes.io~csi/pvc-1/mount", "pvc-1") "]",
+          .err = NOT_DONE },
+        { "no-ids", "adopt --all /k --json",
+          CALLS(UNHELD(FOREIGN(POD "kubernetes.io~csi/pvc-1/other", "/dev/sdb") ", " FOREIGN(
+                  POD "kubernetes.io~csi",
+                  "/dev/sdb") ", " FOREIGN("/k/pods/uid-1/volume-subpaths/pvc-1/c/0",
+                                           "/dev/sdb") ", " FOREIGN("/k/plugins/kubernetes.io/csi/d/h/globalmount",
+                                                                    "/dev/sdb") ", " FOREIGN("/k/mount",
+                                                                                             "/dev/sdb"))),
+          .json = "[]",
+          .err = NO_ID("/k/mount") NO_ID("/k/plugins/kubernetes.io/csi/d/h/globalmount")
+                  NO_ID("/k/pods/uid-1/volume-subpaths/pvc-1/c/0") NO_ID(POD "kubernetes.io~csi")
+                          NO_ID(POD "kubernetes.io~csi/pvc-1/other") },
+        { "other-device", "adopt --all /k --json",
+          CALLS(UNHELD(FOREIGN("/k/pods/a/volumes/p/v", "/dev/sdb") ", " FOREIGN(
+                  "/k/pods/b/volumes/p/v", "/dev/sdc") ", " FOREIGN("/k/pods/c/volumes/p/v", "/dev/sdb"))),
+          .json = "[" FOUND("a", "/dev/sdb", "/k/pods/a/volumes/p/v",
+                            "v") "," FOUND("c", "/dev/sdb", "/k/pods/c/volumes/p/v", "v") "]",
+          .err = "selvolctl: /k/pods/b/volumes/p/v: another device is mounted with this volume id: adopt it with "
+                 "'selvolctl adopt VOLUME TARGET'\n" NOT_DONE },
+        { "refused", "adopt --all /k", CALLS(FAIL("ListUnheldMounts", "()", "org.selvol1.Error.Busy", "No.")),
+          .code = 3, .err = "selvolctl: No.\n" },
         { "usage/relative", "adopt --all x", .code = 2,
           .err = "selvolctl: adopt --all takes one directory, an absolute path without '.', '..' and extra slashes.\n" },
         { "usage/one", "adopt v", .code = 2,
           .err = "selvolctl: 'adopt' takes VOLUME TARGET, or --all ROOT [--yes]. See 'selvolctl adopt --help'.\n" },
 };
 
-/* The mount table is a file, which a mount namespace has in place of its own. */
-TEST_FIXTURE_ROWS(test_adopt, "/ctl/adopt-all", adopt_cases) {
-        static const char mountinfo[] = "1 0 8:1 / / rw shared:1 - ext4 /dev/sda1 rw\n"
-                                        "2 1 8:2 / " CSI " rw - ext4 /dev/vdb rw,context=\"u:r:t:s0\"\n"
-                                        "3 1 8:3 / " LOST " rw - ext4 /dev/vdc rw\n"
-                                        "4 1 8:4 / /var/lib/kubelet/held rw - ext4 /dev/vdd rw\n"
-                                        "5 1 8:5 / /var/lib/kubelet/x rw - ext4 /dev/vde rw\n";
-        g_autofree char *path = g_strdup_printf("%s/selvolctl-mountinfo-%i", g_get_tmp_dir(), (int) getpid()),
-                        *ctl = g_strdup(g_getenv("SELVOLCTL")),
-                        *in_namespace =
-                                g_strdup_printf("unshare --user --map-root-user --mount "
-                                                "sh -c 'mount --bind %s /proc/$$/mountinfo && exec %s \"$@\"' sh",
-                                                path, ctl);
-
-        g_assert_true(g_file_set_contents(path, mountinfo, -1, NULL));
-        g_setenv("SELVOLCTL", in_namespace, TRUE);
-        test_case(f, data);
-        g_setenv("SELVOLCTL", ctl, TRUE);
-        g_assert_cmpint(unlink(path), ==, 0);
-}
-
 void add_tests(void) {
         add_ctl_rows("/ctl", cases, test_case);
+        add_ctl_rows("/ctl/adopt-all", adopt_cases, test_case);
 }
