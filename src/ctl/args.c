@@ -53,7 +53,7 @@ static const SwitchInfo switches[] = {
         { SWITCH_PRINT_FLAGS, 0, "print-flags", "Print only the options that podman or docker need" },
         { SWITCH_VERBOSE, 'v', "verbose", "Print the full contexts of a conflict, too" },
         { SWITCH_ROOT, 0, "root", "Read the configuration of the system in a directory", "DIR" },
-        { SWITCH_WATCH, 'w', "watch", "Keep showing what changes, until interrupted" },
+        { SWITCH_WATCH, 'w', "watch", "Print what happens to jobs, until interrupted" },
         { SWITCH_NO_WAIT, 0, "no-wait", "Print the number of the job and exit" },
         { SWITCH_OUTPUT, 0, "output", "Form of the output, also -o", "FORM", "wide name json" },
         { SWITCH_SORT, 0, "sort", "Column to sort by", "COLUMN", SORT_WORDS },

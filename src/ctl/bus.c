@@ -204,7 +204,8 @@ static int compare_ids(const void *a, const void *b) {
         return strcmp(strempty(json_string_value(x)), strempty(json_string_value(y)));
 }
 
-int objects_select(json_t *objects, const char *interface, json_t **ret) {
+/* Selects the objects that have the interface, as an array ordered by Id. Returns 0 or -ENOMEM. */
+static int objects_select(json_t *objects, const char *interface, json_t **ret) {
         _cleanup_free_ json_t **found = calloc(json_object_size(objects) + 1, sizeof(json_t *));
         _cleanup_json_ json_t *array = json_array();
         const char *path;

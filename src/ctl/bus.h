@@ -63,8 +63,6 @@ int objects_read(sd_bus *bus, json_t **ret) _warn_unused_;
  * Returns 0 or a negative errno. */
 int objects_call_new(sd_bus *bus, sd_bus_message **ret) _warn_unused_;
 
-/* Selects the objects that have the interface, as an array ordered by Id. Returns 0 or -ENOMEM. */
-int objects_select(json_t *objects, const char *interface, json_t **ret) _warn_unused_;
 /* Reads all objects that have the interface, as an array ordered by Id. */
 int objects_get(sd_bus *bus, const char *interface, json_t **ret) _warn_unused_;
 

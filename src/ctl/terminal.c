@@ -13,7 +13,7 @@
 #include "basic/time-util.h"
 #include "ctl/terminal.h"
 
-enum { WIDTH_DEFAULT = 80, HEIGHT_DEFAULT = 24 };
+enum { WIDTH_DEFAULT = 80 };
 enum { TEXT_MAX = 4096, MINUTE = 60, HOUR = 60 * MINUTE, DAY = 24 * HOUR };
 
 /* The options of journalctl: exit at once if everything fits, colors, scroll long lines sideways, don't clear
@@ -33,28 +33,16 @@ bool terminal_is_capable(int fd) {
         return isatty(terminal_of(fd)) && !isempty(term) && !streq(term, "dumb");
 }
 
-/* Returns the size that the terminal reports, or else that of the variable, or else the default. */
-static size_t choose_size(unsigned short said, const char *variable, size_t otherwise) {
-        const char *value = getenv(variable);
-        unsigned long long n = said;
-
-        if (n == 0 && (!value || parse_u64(value, &n) < 0 || n == 0))
-                n = otherwise;
-        return (size_t) n;
-}
-
-static struct winsize get_size(int fd) {
+size_t terminal_width(int fd) {
+        const char *columns = getenv("COLUMNS");
+        unsigned long long n = 0;
         struct winsize size;
 
-        return ioctl(terminal_of(fd), TIOCGWINSZ, &size) >= 0 ? size : (struct winsize){ 0 };
-}
-
-size_t terminal_width(int fd) {
-        return choose_size(get_size(fd).ws_col, "COLUMNS", WIDTH_DEFAULT);
-}
-
-size_t terminal_height(int fd) {
-        return choose_size(get_size(fd).ws_row, "LINES", HEIGHT_DEFAULT);
+        if (ioctl(terminal_of(fd), TIOCGWINSZ, &size) >= 0)
+                n = size.ws_col;
+        if (n == 0 && columns && parse_u64(columns, &n) < 0)
+                n = 0;
+        return n > 0 ? (size_t) n : WIDTH_DEFAULT;
 }
 
 bool terminal_has_colors(int fd) {

@@ -17,8 +17,6 @@ bool terminal_is_capable(int fd);
 
 /* Returns the columns of the terminal, or else $COLUMNS, or else 80. */
 size_t terminal_width(int fd);
-/* Returns the lines of the terminal, or else $LINES, or else 24. */
-size_t terminal_height(int fd);
 
 /* Whether the terminal supports colors, and $NO_COLOR is not set. */
 bool terminal_has_colors(int fd);
