@@ -20,7 +20,7 @@ REFUSED = {
     "fuzz": [(["nonsense"], "nonsense"), (["-x"], "-x"), (["-t"], "-t"), (["-t", "x"], "x")],
     "guest": [([], ""), (["-x"], "-x"), (["-t"], "-t"), (["/nowhere"], "")],
     "pictures": [(["nonsense"], "nonsense"), (["growth", "nonsense"], "nonsense"), (["-s", "nonsense"], "nonsense"), (["-s"], "")],
-    "package": [([], "deb"), (["rpm"], "rpm"), (["deb", "-x"], ""), (["deb", "-s", "nonsense"], "nonsense")],
+    "package": [([], "deb"), (["nonsense"], "nonsense"), (["deb", "-x"], ""), (["rpm", "-x"], ""), (["deb", "-s", "nonsense"], "nonsense")],
     "policy-check": [([], "HEADERS"), (["--nonsense"], "HEADERS"), (["/nowhere"], "/nowhere")],
     "root": [([], ""), (["nonsense", "test"], "nonsense"), (["bookworm", "nonsense"], "nonsense"),
              (["bookworm", "test", "nonsense"], "nonsense"), (["bookworm", "install"], "")],
