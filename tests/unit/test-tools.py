@@ -22,6 +22,7 @@ REFUSED = {
     "pictures": [(["nonsense"], "nonsense"), (["growth", "nonsense"], "nonsense"), (["-s", "nonsense"], "nonsense"), (["-s"], "")],
     "package": [([], "deb"), (["nonsense"], "nonsense"), (["deb", "-x"], ""), (["rpm", "-x"], ""), (["deb", "-s", "nonsense"], "nonsense")],
     "policy-check": [([], "HEADERS"), (["--nonsense"], "HEADERS"), (["/nowhere"], "/nowhere")],
+    "release": [([], "VERSION"), (["nonsense"], "nonsense"), (["1.2.3", "-x"], "")],
     "root": [([], ""), (["nonsense", "test"], "nonsense"), (["bookworm", "nonsense"], "nonsense"),
              (["bookworm", "test", "nonsense"], "nonsense"), (["bookworm", "install"], "")],
     "run": [(["nonsense"], "nonsense"), (["--nonsense"], "--nonsense")],
