@@ -19,6 +19,13 @@
 typedef enum Subject { SUBJECT_DAEMON, SUBJECT_STORE, SUBJECT_WORKER, SUBJECT_CHILD, SUBJECTS } Subject;
 static const char *const subject_names[SUBJECTS] = { "selvold", "selvold's store", "selvol-worker", "a child" };
 
+/* Arm64 has no calls without a directory or a mask of signals: glibc makes the newer ones there. */
+#ifndef SYS_mkdir
+#define SYS_mkdir      SYS_mkdirat
+#define SYS_readlink   SYS_readlinkat
+#define SYS_epoll_wait SYS_epoll_pwait
+#endif
+
 /* The errors that a system call may have because of the disk, its server, memory, limits or signals. Calls on
  * entries of a tree do not have ESTALE here, as the engine takes it for an entry that is gone. */
 typedef struct Fallible {

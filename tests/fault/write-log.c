@@ -156,7 +156,7 @@ int fdatasync(int fd) {
 
 int unlink(const char *path) {
         const char *name = find_name(path);
-        int r = (int) syscall(SYS_unlink, path);
+        int r = (int) syscall(SYS_unlinkat, AT_FDCWD, path, 0);
 
         if (name && r >= 0)
                 append((Op){ .type = OP_UNLINK, .name = g_strdup(name) });
@@ -165,7 +165,7 @@ int unlink(const char *path) {
 
 int link(const char *from, const char *to) {
         const char *name = find_name(to);
-        int r = (int) syscall(SYS_link, from, to);
+        int r = (int) syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0);
 
         if (name && r >= 0)
                 append((Op){ .type = OP_LINK, .inode = inode_of(to), .name = g_strdup(name) });
@@ -174,7 +174,7 @@ int link(const char *from, const char *to) {
 
 int rename(const char *from, const char *to) {
         const char *name = find_name(to), *before = find_name(from);
-        int r = (int) syscall(SYS_rename, from, to);
+        int r = (int) syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
 
         if (name && r >= 0) {
                 g_assert_nonnull(before);
