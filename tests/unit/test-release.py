@@ -16,7 +16,8 @@ TOP = pathlib.Path(sys.argv[1])
 VERSIONED = ["meson.build", "selinux/selvol.te", "NEWS.md", "packaging/debian/changelog", "packaging/rpm/selvol.spec"]
 STAND_INS = {
     "tools/test": "exit 0",
-    "tools/package": 'mkdir -p "${!#}"; touch "${!#}"/selvol{_1_${!#: -3}.deb,-1.2.3.tar.gz,-1.2.3-1.src.rpm,-1.2.3-1.x86_64.rpm}',
+    "tools/package": """mkdir "${!#}"; cd "${!#}"
+        if [ "$1" = rpm ]; then touch selvol-1.2.3{.tar.gz,-1.src.rpm,-1.x86_64.rpm}; else touch "selvol-$1-$3.deb"; fi""",
     "tests/packages/compare-files": "exit 0",
 }
 # What a commit before a release changes; each, left out, is refused.
@@ -93,9 +94,10 @@ with tempfile.TemporaryDirectory() as directory:
     done = release(top)
     report("makes a release", [] if done.returncode == 0 else done.stderr.splitlines())
     made = sorted(file.name for file in (top / "made").glob("*"))
-    wanted = ["SHA256SUMS", "selvol-1.2.3-1.src.rpm", "selvol-1.2.3.tar.gz", "selvol_1_orm.deb", "selvol_1_xie.deb"]
-    report("with these files", [] if made == wanted else made)
+    wanted = ["SHA256SUMS", "selvol-1.2.3-1.src.rpm", "selvol-1.2.3.tar.gz", "selvol-arm64-bookworm.deb", "selvol-arm64-trixie.deb",
+              "selvol-deb-bookworm.deb", "selvol-deb-trixie.deb"]
+    report("with these files", [] if made == wanted else ["it makes", *made])
     sums = subprocess.run(["sha256sum", "-c", "--quiet", "SHA256SUMS"], cwd=top / "made", capture_output=True, text=True, check=False)
     report("and their sums", sums.stderr.splitlines())
-    report("and says how to tag it", [] if "git tag -s -m 'selvol 1.2.3' v1.2.3" in done.stdout else done.stdout.splitlines())
+    report("and says how to tag it", [] if "git tag -s -m 'selvol 1.2.3' v1.2.3" in done.stdout else ["it does not", *done.stdout.splitlines()])
 finish()
