@@ -390,8 +390,6 @@ static int on_ready(sd_bus_message *m, void *userdata, sd_bus_error *error) {
 static void take_reply(Job *job, sd_bus_message *reply) {
         int r;
 
-        /* The child exits by itself; this makes sure that it does. */
-        peer_hang_up(job->worker);
         r = job->question ? -EBADMSG : operation_type(job->operation)->take(job, reply);
         /* The result came late but is a success: a repeated call gets this result. */
         if (r == 0 && job->state == JOB_STOPPING)
@@ -419,6 +417,8 @@ static int on_child_reply(sd_bus_message *reply, void *userdata, sd_bus_error *e
         Job *job = userdata;
 
         job->call = sd_bus_slot_unref(job->call);
+        /* The child exits by itself, unless it is of another version; this makes sure that it does. */
+        peer_hang_up(job->worker);
         switch (job->state) {
         case JOB_STOPPING:
                 /* The child broke the protocol, or selvold had no memory for its messages. */
@@ -453,7 +453,6 @@ static int on_child_reply(sd_bus_message *reply, void *userdata, sd_bus_error *e
                 /* The child was told to wait or to stop: this reply is no result. */
                 break;
         }
-        peer_hang_up(job->worker);
         return 0;
 }
 

@@ -182,14 +182,24 @@ static int on_watch_disconnected(sd_bus_message *signal, void *userdata, sd_bus_
         return 0;
 }
 
+static void log_unanswered(const char *why) {
+        log_fields(LOG_ERR, (LogField[]){ { "MESSAGE_ID", MESSAGE_WORKER_FAILED } }, 1,
+                   "%s Until selvol-worker tells the mount table, holders are as they were recorded; trying again.",
+                   why);
+}
+
 /* This and on_expected() may close the connection. After a time-out sd-bus goes on with a connection whose
  * callback has returned 0, and aborts if that is closed. */
 static int on_snapshot(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        _cleanup_failure_ Failure why = { 0 };
         State *s = userdata;
         int r;
 
         s->watch->asked_usec = 0;
         if (sd_bus_message_is_method_error(reply, NULL)) {
+                /* The first times: it may go on for long. */
+                if (s->watch->retry_sec < RETRY_SEC_MAX && peer_error_read(sd_bus_message_get_error(reply), &why) > 0)
+                        log_unanswered(why.message);
                 watch_failed(s);
                 return 1;
         }
@@ -243,8 +253,10 @@ static int open_connection(State *s, sd_bus **ret) {
         return 0;
 }
 
-static int connect_watch(State *s, bool wait) {
+/* Returns 0, a negative errno, or WORKER_FAILED with f filled. */
+static int connect_watch(State *s, bool wait, Failure *f) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL, *reply = NULL;
+        _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
         _cleanup_(peer_disconnectp) sd_bus *worker = NULL;
         int r;
 
@@ -260,9 +272,9 @@ static int connect_watch(State *s, bool wait) {
                 r = peer_wait(worker, FIRST_LOOK_SEC * USEC_PER_SEC);
                 if (r < 0)
                         return r;
-                r = sd_bus_call(worker, call, FIRST_LOOK_SEC * USEC_PER_SEC, NULL, &reply);
+                r = sd_bus_call(worker, call, FIRST_LOOK_SEC * USEC_PER_SEC, &error, &reply);
                 if (r < 0)
-                        return r;
+                        return peer_error_read(&error, f);
                 r = take_snapshot(s, reply);
                 s->watch->heard = r >= 0;
         } else {
@@ -279,9 +291,10 @@ static int connect_watch(State *s, bool wait) {
 }
 
 static int on_retry(sd_event_source *source, uint64_t usec, void *userdata) {
+        _cleanup_failure_ Failure f = { 0 };
         State *s = userdata;
 
-        if (connect_watch(s, false) < 0)
+        if (connect_watch(s, false, &f) != 0)
                 watch_failed(s);
         return 0;
 }
@@ -298,21 +311,24 @@ static void watch_again_later(State *s) {
 }
 
 int watch_start(State *s) {
+        _cleanup_failure_ Failure f = { 0 };
         int r;
 
         s->watch = calloc(1, sizeof(*s->watch));
         if (!s->watch)
                 return -ENOMEM;
 
-        r = connect_watch(s, true);
-        if (r < 0) {
-                errno = -r;
-                log_fields(
-                        LOG_ERR, (LogField[]){ { "MESSAGE_ID", MESSAGE_WORKER_FAILED } }, 1,
-                        "The worker can't be asked for the mount table at %s: %m. Trying again; until then holders are as they were recorded.",
-                        s->worker_socket);
-                watch_failed(s);
-        }
+        r = connect_watch(s, true, &f);
+        if (r == 0)
+                return 0;
+        if (r < 0)
+                r = failure_set(&f, FAILURE_WORKER_FAILED,
+                                "The worker can't be reached (%s): see 'systemctl status selvol-worker.socket'.",
+                                strerror(-r));
+        if (r < 0)
+                return r;
+        log_unanswered(f.message);
+        watch_failed(s);
         return 0;
 }
 

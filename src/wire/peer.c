@@ -231,6 +231,10 @@ int peer_error_read(const sd_bus_error *e, Failure *f) {
 
         if (kind != FAILURE_NONE)
                 return failure_set_received(f, kind, strempty(e->message));
+        if (sd_bus_error_has_name(e, SD_BUS_ERROR_UNKNOWN_METHOD))
+                return failure_set(
+                        f, FAILURE_WORKER_FAILED,
+                        "selvol-worker and selvold are of two versions: run 'systemctl restart selvol-worker selvold'.");
         return failure_set(f, FAILURE_WORKER_FAILED,
                            "The worker gave no answer (%s): see journalctl -u selvol-worker.", strempty(e->message));
 }

@@ -20,9 +20,14 @@
 /* The paths are as short as possible: if memory runs out while an object is added, sd-bus keeps the objects
  * that it has made for the parent paths, and aborts when the connection is freed (seen in 252). */
 
-#define WORKER_SOCKET    "/run/selvol/worker"
-#define WORKER_PATH      "/"
-#define WORKER_INTERFACE "org.selvol1.Worker"
+#define WORKER_SOCKET "/run/selvol/worker"
+#define WORKER_PATH   "/"
+
+/* The version of this protocol is a part of the names of its interfaces: while a package is upgraded, selvold
+ * and selvol-worker may be of two versions, and neither takes calls of the other one's. A change of a message
+ * or of its meaning needs another number (tests/unit/test-wire.c). */
+#define WIRE_VERSION     "1"
+#define WORKER_INTERFACE "org.selvol1.Worker" WIRE_VERSION
 
 /* Methods of the worker.
  *
@@ -88,7 +93,7 @@
  * While the child waits it reads only the answer, which has at most ANSWER_BYTES_MAX: any other message ends
  * the operation with an error. */
 #define DECISION_PATH      "/"
-#define DECISION_INTERFACE "org.selvol1.Decision"
+#define DECISION_INTERFACE "org.selvol1.Decision" WIRE_VERSION
 #define DECISION_PLAN      "Plan"
 #define DECISION_WALK      "Walk"
 #define DECISION_READY     "Ready"

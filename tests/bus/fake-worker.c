@@ -55,6 +55,7 @@
  *   staged             the last source that was staged, and its options
  *   walks              a line for each walk that changes files
  *   then               a directory; if it exists, a walk copies selvold's state to it, as it is on disk then
+ *   other-version      the worker speaks another version of the protocol
  *   hang-watch         the request for the watch gets no answer; at has "watch" then
  *   unseen             the watch removes this when it has looked
  *   hidden             no target leads to the mount there
@@ -1005,11 +1006,14 @@ static const sd_bus_vtable vtable[] = {
 };
 
 static _Noreturn void serve(int fd) {
+        const char *interface = WORKER_INTERFACE;
         uint64_t next_look = 0;
         int r;
 
         check(peer_prepare(&peer));
-        check(sd_bus_add_object_vtable(peer, NULL, WORKER_PATH, WORKER_INTERFACE, vtable, NULL));
+        if (access(FORMAT("%s/other-version", directory), F_OK) == 0)
+                interface = "org.selvol1.Worker0";
+        check(sd_bus_add_object_vtable(peer, NULL, WORKER_PATH, interface, vtable, NULL));
         check(peer_accept(peer, fd));
         for (;;) {
                 r = sd_bus_process(peer, NULL);
