@@ -14,6 +14,20 @@ static const struct {
         { "Mismatches", { "Path", "Message" } },
 };
 
+int answer_sort(json_t *array, int (*compare)(const void *a, const void *b)) {
+        const size_t n = json_array_size(array);
+        _cleanup_free_ json_t **elements = calloc(n + 1, sizeof(json_t *));
+
+        if (!elements)
+                return -ENOMEM;
+        for (size_t i = 0; i < n; i++)
+                elements[i] = json_incref(json_array_get(array, i));
+        qsort(elements, n, sizeof(json_t *), compare);
+        for (size_t i = 0; i < n; i++)
+                (void) json_array_set_new(array, i, elements[i]); /* fails only for an index beyond the end */
+        return 0;
+}
+
 uint64_t job_number(const char *path) {
         const char *number = startswith(path, JOB_PREFIX "/");
         unsigned long long id;

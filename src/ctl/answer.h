@@ -24,5 +24,8 @@ const char *answer_string(const json_t *object, const char *key);
 /* Returns a number member; 0 if there is none. */
 uint64_t answer_number(const json_t *object, const char *key);
 
+/* Sorts an array; compare gets pointers to the elements' pointers, as qsort(3) does. Returns 0 or -ENOMEM. */
+int answer_sort(json_t *array, int (*compare)(const void *a, const void *b)) _warn_unused_;
+
 /* Returns the number of a job from the path of its object; 0 for any other path. */
 uint64_t job_number(const char *path);

@@ -206,22 +206,22 @@ static int compare_ids(const void *a, const void *b) {
 
 /* Selects the objects that have the interface, as an array ordered by Id. Returns 0 or -ENOMEM. */
 static int objects_select(json_t *objects, const char *interface, json_t **ret) {
-        _cleanup_free_ json_t **found = calloc(json_object_size(objects) + 1, sizeof(json_t *));
         _cleanup_json_ json_t *array = json_array();
         const char *path;
         json_t *object;
-        size_t n = 0;
+        int r;
 
-        if (!found || !array)
+        if (!array)
                 return -ENOMEM;
-        json_object_foreach (objects, path, object)
-                if (json_object_get(object, interface))
-                        found[n++] = json_object_get(object, interface);
-        qsort(found, n, sizeof(json_t *), compare_ids);
-        for (size_t i = 0; i < n; i++) {
-                if (object_clear_unset(found[i]) < 0 || json_array_append(array, found[i]) < 0)
+        json_object_foreach (objects, path, object) {
+                json_t *found = json_object_get(object, interface);
+
+                if (found && (object_clear_unset(found) < 0 || json_array_append(array, found) < 0))
                         return -ENOMEM;
         }
+        r = answer_sort(array, compare_ids);
+        if (r < 0)
+                return r;
         *ret = TAKE_PTR(array);
         return 0;
 }

@@ -89,9 +89,8 @@ static int compare_targets(const void *a, const void *b) {
 static int find_mounts(sd_bus *bus, const char *root, json_t *found, json_t *skipped) {
         _cleanup_message_ sd_bus_message *reply = NULL;
         _cleanup_json_ json_t *mounts = NULL;
-        _cleanup_free_ json_t **sorted = NULL;
         json_t *mount;
-        size_t i, n = 0;
+        size_t i;
         int r;
 
         r = bus_call_method(bus, NULL, &reply, MANAGER_PATH, MANAGER_INTERFACE, "ListUnheldMounts", NULL);
@@ -99,18 +98,15 @@ static int find_mounts(sd_bus *bus, const char *root, json_t *found, json_t *ski
                 r = answer_read(reply, &mounts);
         if (r != 0)
                 return r;
-        sorted = calloc(json_array_size(mounts) + 1, sizeof(json_t *));
-        if (!sorted)
-                return -ENOMEM;
+        r = answer_sort(mounts, compare_targets);
+        if (r < 0)
+                return r;
         json_array_foreach (mounts, i, mount) {
                 const char *target = answer_string(mount, "Target");
 
-                if (streq(target, root) || path_is_beneath(target, root))
-                        sorted[n++] = mount;
-        }
-        qsort(sorted, n, sizeof(json_t *), compare_targets);
-        for (i = 0; i < n; i++) {
-                r = consider_mount(sorted[i], found, skipped);
+                if (!streq(target, root) && !path_is_beneath(target, root))
+                        continue;
+                r = consider_mount(mount, found, skipped);
                 if (r < 0)
                         return r;
         }

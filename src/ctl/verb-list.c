@@ -76,28 +76,14 @@ static int compare_rows(const void *a, const void *b) {
         return r != 0 ? r : strcmp(answer_string(x, "Target"), answer_string(y, "Target"));
 }
 
-static int sort_rows(const Args *a, json_t **rows) {
+static int sort_rows(const Args *a, json_t *rows) {
         static const char *const words[] = { "id", "target", "holder", "level", "state", "age" };
-        const size_t n = json_array_size(*rows);
-        _cleanup_free_ json_t **list = calloc(n + 1, sizeof(json_t *));
-        json_t *sorted = json_array();
 
         sort_key = columns[0];
         for (size_t i = 0; a->sort && i < ELEMENTSOF(words); i++)
                 if (streq(words[i], a->sort))
                         sort_key = columns[i];
-        for (size_t i = 0; list && i < n; i++)
-                list[i] = json_array_get(*rows, i);
-        if (list)
-                qsort(list, n, sizeof(json_t *), compare_rows);
-        for (size_t i = 0; list && sorted && i < n; i++)
-                if (json_array_append(sorted, list[i]) < 0)
-                        return -ENOMEM;
-        if (!list || !sorted)
-                return -ENOMEM;
-        json_decref(*rows);
-        *rows = sorted;
-        return 0;
+        return answer_sort(rows, compare_rows);
 }
 
 /* Selects the rows to show, and, for --json and --output=name, the volumes that have one. */
@@ -164,8 +150,9 @@ static int print_rows(const Args *a, json_t *volumes) {
         if (!rows || !shown)
                 return -ENOMEM;
         r = select_rows(a, volumes, rows, shown);
-        if (r >= 0)
-                r = sort_rows(a, &rows);
+        if (r < 0)
+                return r;
+        r = sort_rows(a, rows);
         if (r < 0)
                 return r;
         if (args_have(a, SWITCH_JSON))

@@ -228,6 +228,12 @@ int verb_adopt(sd_bus *bus, const Args *a) {
         return r != 0 ? r : print_mounted(a, a->operands[1], reply);
 }
 
+int mount_check(const Args *a) {
+        if (args_have(a, SWITCH_PRINT_FLAGS) && args_have(a, SWITCH_JSON))
+                return report_usage("'mount' takes either --print-flags or --json. See 'selvolctl mount --help'.");
+        return 0;
+}
+
 int unmount_check(const Args *a) {
         const bool target = a->n_operands == 2 || (a->n_operands == 1 && operand_is_target(a, a->operands[0]));
 

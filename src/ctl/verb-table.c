@@ -26,7 +26,7 @@ const Verb verbs[] = {
 
         { GROUP_CHANGE, "mount", NULL, "VOLUME SOURCE [TARGET]", 2, 3, METHOD_MOUNT,
           SWITCH_JSON | SWITCH_MKDIR | SWITCH_PRINT_FLAGS | SWITCH_VERBOSE, verb_mount, "Mount a volume",
-          "mount pvc-1 /dev/vdb " POD " --level=s0:c10,c20 --wait", .paths = "vep" },
+          "mount pvc-1 /dev/vdb " POD " --level=s0:c10,c20 --wait", .check = mount_check, .paths = "vep" },
         { GROUP_CHANGE, "adopt", NULL, "VOLUME TARGET|--all ROOT", 1, 2, METHOD_ADOPT,
           TABLES | SWITCH_ALL | SWITCH_YES, verb_adopt, "Record a mount made by others", "adopt pvc-1 " POD,
           .check = adopt_check, .paths = "Vp" },

@@ -30,6 +30,7 @@ int verb_metrics(sd_bus *bus, const Args *a);
 int forget_check(const Args *a);
 int adopt_check(const Args *a);
 int adopt_all_check(const Args *a); /* called by adopt_check() */
+int mount_check(const Args *a);
 int unmount_check(const Args *a);
 int ownership_check(const Args *a);
 int cancel_check(const Args *a);

@@ -72,6 +72,8 @@ static const Case cases[] = {
                 "'unmount' takes VOLUME, TARGET, VOLUME TARGET or --holder=NAME. See 'selvolctl unmount --help'."),
         MISTAKE("unmount-all", "unmount /t --all",
                 "'unmount' takes either a target, or --all or --holder. See 'selvolctl unmount --help'."),
+        MISTAKE("mount-print-flags", "mount v /dev/vdb --print-flags --json",
+                "'mount' takes either --print-flags or --json. See 'selvolctl mount --help'."),
         MISTAKE("since", "history --since=soon",
                 "--since=soon: must be a time, such as 2h (ago), today, yesterday, \"2026-01-31 18:00\" or 2026-01-31."),
         MISTAKE("output-name", "show a -o name", "--output=name is only for 'list'."),
