@@ -87,7 +87,7 @@ static void check_policy(Doctor *d) {
                 doctor_found(
                         d, PROBLEM,
                         "The loaded policy has none of the types %s: no volume can be mounted with a context.\n"
-                        "load a policy with container types (Debian 12: in selvol's source tree: tools/container-policy), or set LabelTypes=",
+                        "load a policy with container types (Debian 12: that of selvol-selinux), or set LabelTypes=",
                         doctor_keep(d, strv_join(d->settings.label_types, " ")));
 }
 

@@ -148,7 +148,7 @@ download() {
     local kept=$1 file files
     shift
     mkdir -p "$kept"
-    mapfile -t files < <("$@" -qq --print-uris | cut -d' ' -f2)
+    mapfile -t files < <("$@" -qq --print-uris | grep -v "^'file:" | cut -d' ' -f2)
     for file in "${files[@]}"; do [[ ! -e $kept/$file ]] || cp -l "$kept/$file" .; done
     "$@" && cp -ln -t "$kept" "${files[@]}"
 }

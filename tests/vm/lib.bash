@@ -53,9 +53,10 @@ cut_power_after() {
     finish
 }
 
-# reboot_guest: the machine writes everything, goes off, and boots with the same root disk, which has the product.
+# reboot_guest [NUMBER]: the machine writes everything, goes off, and boots with the same root disk, which has the product.
+# It boots so many times more before it runs run.sh again.
 reboot_guest() {
-    : >"$RESULTS/keep"
+    echo "${1:-0}" >"$RESULTS/keep"
     cut_power_after sync
 }
 

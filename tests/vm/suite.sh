@@ -4,7 +4,7 @@
 cd "$(dirname "$0")" || exit 1
 # shellcheck source-path=SCRIPTDIR source=lib.bash
 . ./lib.bash
-for helpers in groups line page; do
+for helpers in groups line page packages; do
     # shellcheck source=/dev/null
     [[ ! -e $helpers.bash ]] || . "./$helpers.bash"
 done
