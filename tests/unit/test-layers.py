@@ -33,6 +33,8 @@ MAY_USE = {
     "mount-helper": {"client", "wire", "model", "basic"},
     "volume-plugin": {"client", "wire", "model", "basic"},
     "flexvolume": {"client", "wire", "model", "basic"},
+    "grpc": {"basic"},
+    "csi": {"grpc", "basic"},
     "ctl": {"client", "mount", "wire", "model", "basic"},
 }
 
@@ -49,6 +51,8 @@ LIBRARIES = [
     (r"libsmartcols(/.*|\.h)", {"ctl"}),
     (r"jansson\.h", {"ctl", "volume-plugin", "flexvolume"}),
     (r"microhttpd\.h", {"metrics", "volume-plugin"}),
+    (r"nghttp2/.*", {"grpc"}),
+    (r"protobuf-c/.*|.*\.pb-c\.h", {"csi"}),
     (r"ut(hash|list|array|string)\.h", {"model", "plan", "store", "state", "job", "api", "daemon"}),
     (r"glib.*|gio/.*", set()),
 ]
@@ -140,6 +144,8 @@ def find_circles(files):
 FOR_TESTS = {
     "fuzz/fuzz-mount-note.c": ["mount_note_format", "mount_note_parse"],
     "fuzz/fuzz-mountinfo.c": ["mountinfo_escape"],
+    "unit/grpc-forward.c": ["grpc_call", "grpc_serve"],
+    "unit/test-csi-messages.c": ["csi_bytes", "csi_text", "csi_write"],
     "unit/test-context.c": ["container_contexts_parse"],
     "unit/test-doctor.c": ["doctor_check"],
     "unit/test-idmap.c": ["idmap_swap_map"],
@@ -200,6 +206,11 @@ SELF_TEST = [
     ("ctl/a.c", '#include "plan/plan.h"', True),
     ("flexvolume/a.c", '#include "client/client-call.h"', False),
     ("flexvolume/a.c", '#include "ctl/bus.h"', True),
+    ("grpc/a.c", "#include <nghttp2/nghttp2.h>", False),
+    ("csi/a.c", "#include <nghttp2/nghttp2.h>", True),
+    ("csi/a.c", "#include <protobuf-c/protobuf-c.h>", False),
+    ("grpc/a.c", "#include <protobuf-c/protobuf-c.h>", True),
+    ("grpc/a.c", '#include "csi/messages.h"', True),
     ("client/a.c", '#include "ctl/bus.h"', True),
     ("daemon/a.c", "#include <jansson.h>", True),
     ("label/a.c", '#include "mount/stage.h"', True),
