@@ -114,9 +114,9 @@ static const ConnectionCallbacks server_callbacks = {
 
 bool grpc_caller_is_gone(GrpcCaller *c) {
         if (c->answered != 0 && c->error == 0)
-                c->error = connection_send(&c->connection);
-        if (c->answered != 0 && c->error == 0)
                 c->error = connection_receive(&c->connection);
+        if (c->error == 0)
+                c->error = connection_send(&c->connection);
         return c->answered == 0 || c->error < 0 || connection_is_over(&c->connection);
 }
 

@@ -27,11 +27,14 @@ from tap import finish, report
 MIB = 1024 * 1024
 DATA, HEADERS, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, CONTINUATION = 0, 1, 3, 4, 5, 6, 7, 9
 END_STREAM, ACK, END_HEADERS = 1, 1, 4
-CANCEL, REFUSED_STREAM, ENHANCE_YOUR_CALM = 8, 7, 11
+CANCEL, REFUSED_STREAM = 8, 7
+CANCEL_BYTES = CANCEL.to_bytes(4, "big")
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 TEXT = ' Gerät "belegt" 100%\n\tund zu '
 DETAILS = b"\0\1details\xff"
 WAIT_SEC = 60
+# Nothing ends because this time is over.
+FOREVER_SEC = 10 * WAIT_SEC
 
 directory = tempfile.TemporaryDirectory()
 
@@ -82,7 +85,7 @@ class Driver(grpc.GenericRpcHandler):
         self.slow += 1
         over = threading.Event()
         context.add_callback(over.set)
-        over.wait(WAIT_SEC)
+        over.wait(FOREVER_SEC)
         self.slow -= 1
         return b""
 
@@ -109,7 +112,7 @@ def open_channel(name="forward", options=()):
 
 
 def ask(channel, method, request=b"", **how):
-    return channel.unary_unary(f"/a.Service/{method}").future(request, **({"timeout": WAIT_SEC} | how))
+    return channel.unary_unary(f"/a.Service/{method}").future(request, **({"timeout": FOREVER_SEC} | how))
 
 
 def answer_of(call):
@@ -156,8 +159,8 @@ def check_details():
 
 def check_deadlines(driver):
     with open_channel() as channel:
-        answer_of(ask(channel, "Time", timeout=1000))
-        report("the deadline is passed on", [] if 900 < driver.time_left < 1001 else [f"{driver.time_left} s are left"])
+        answer_of(ask(channel, "Time", timeout=500))
+        report("the deadline is passed on", [] if 450 < driver.time_left < 550 else [f"{driver.time_left} s are left"])
         seen = answer_of(ask(channel, "Slow", timeout=0.3))[0]
         report("a deadline that passes", differ(seen, "DEADLINE_EXCEEDED"))
         report("the driver is told", [] if holds_soon(lambda: driver.slow == 0) else ["the call goes on"])
@@ -240,7 +243,7 @@ class Peer:
         try:
             head = self.receive(9)
             payload = self.receive(int.from_bytes(head[:3], "big"))
-        except ConnectionResetError:
+        except (ConnectionResetError, TimeoutError):
             return False
         kind, flags, stream = head[3], head[4], int.from_bytes(head[5:], "big")
         if kind == HEADERS:
@@ -347,8 +350,14 @@ def check_streams(driver):
     holds_soon(lambda: driver.slow == 1)
     peer.send(frame(PING, 0, 0, b"12345678"))
     report("a ping is answered during a call", [] if peer.read_until(lambda: peer.acks == 2) else ["it is not"])
-    peer.send(frame(RST_STREAM, 0, 1, CANCEL.to_bytes(4, "big")) + request(3))
+    peer.send(frame(RST_STREAM, 0, 1, CANCEL_BYTES) + request(3))
     report("a reset and the next call come together", differ(peer.summary(3), "200 0"))
+
+    peer = connect()
+    peer.send(request(1, p_path="/a.Service/Slow") + frame(RST_STREAM, 0, 1, CANCEL_BYTES) + frame(PING, 0, 0, b"12345678"))
+    peer.read_until(lambda: peer.acks == 2)
+    peer.send(request(3))
+    report("a call is given up before it began", differ(peer.summary(3), "200 0"))
 
     peer = connect()
     peer.send(request(1, p_path="/a.Service/Slow"))
@@ -357,9 +366,8 @@ def check_streams(driver):
     report("the client goes away", [] if holds_soon(lambda: driver.slow == 0) else ["the driver was not told"])
 
 
-RESET = frame(RST_STREAM, 0, 1, CANCEL.to_bytes(4, "big"))
 FLOODS = [
-    ("resets", lambda i: request(2 * i + 1, end=False) + frame(RST_STREAM, 0, 2 * i + 1, CANCEL.to_bytes(4, "big"))),
+    ("resets", lambda i: request(2 * i + 1, end=False) + frame(RST_STREAM, 0, 2 * i + 1, CANCEL_BYTES)),
     ("pings", lambda i: frame(PING, 0, 0, b"12345678")),
     ("settings", lambda i: frame(SETTINGS, 0, 0)),
     ("empty data", lambda i: frame(DATA, 0, 1) if i else headers(1, REQUEST.items())),
@@ -478,7 +486,14 @@ def check_answers(listener):
 
 
 def check_silence(listener):
-    """The queue of connections is full."""
+    with open_channel("forward-raw") as channel:
+        call = ask(channel, "Echo", timeout=0.3)
+        peer = Peer(listener.accept()[0])
+        peer.receive(len(PREFACE))
+        peer.read_until(lambda: 1 in peer.resets)
+        answer_of(call)
+        report("a server that does not answer is told", differ(peer.resets, {1: CANCEL}))
+    # The queue of connections is full.
     listener.listen(0)
     full = []
     for _ in range(2):
