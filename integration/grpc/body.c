@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "grpc/body.h"
-#include "grpc/call.h"
+#include "grpc/grpc-call.h"
 
 static size_t promised_size(const GrpcBody *b) {
         return (size_t) b->prefix[1] << 24 | (size_t) b->prefix[2] << 16 | (size_t) b->prefix[3] << 8 | b->prefix[4];

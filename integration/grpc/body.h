@@ -3,8 +3,8 @@
 
 #include "grpc/bytes.h"
 
-/* The body of a stream with one message: a byte that says whether the message is compressed, its length in four
- * bytes, the highest first, and the message. */
+/* The body of a stream with one message: a byte that says whether the message is compressed, its length in
+ * four bytes, the highest first, and the message. */
 
 enum { GRPC_PREFIX_SIZE = 5 };
 
@@ -25,8 +25,8 @@ typedef struct GrpcBody {
         GrpcBytes message;
 } GrpcBody;
 
-/* Takes the next bytes. Once the body can't become good, the bytes are dropped. Memory is taken for what has come,
- * not for what the length promises. Returns 0 or -ENOMEM. */
+/* Takes the next bytes. Once the body can't become good, the bytes are dropped. Memory is taken for what has
+ * come, not for what the length promises. Returns 0 or -ENOMEM. */
 int grpc_body_add(GrpcBody *b, const uint8_t *data, size_t size) _warn_unused_;
 void grpc_body_done(GrpcBody *b);
 

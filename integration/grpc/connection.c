@@ -4,7 +4,7 @@
 
 #include "basic/string-util.h"
 #include "basic/time-util.h"
-#include "grpc/call.h"
+#include "grpc/grpc-call.h"
 #include "grpc/connection.h"
 #include "grpc/headers.h"
 
@@ -20,7 +20,7 @@ static int errno_of_nghttp2(int error) {
         return error == NGHTTP2_ERR_NOMEM || error == NGHTTP2_ERR_CALLBACK_FAILURE ? -ENOMEM : -EPROTO;
 }
 
-static int new_session(Connection *c, bool server, const ConnectionCallbacks *callbacks, void *userdata) {
+static int new_session(GrpcConnection *c, bool server, const ConnectionCallbacks *callbacks, void *userdata) {
         nghttp2_session_callbacks *all;
         nghttp2_option *options;
         int r;
@@ -46,7 +46,7 @@ static int new_session(Connection *c, bool server, const ConnectionCallbacks *ca
         return r < 0 ? -ENOMEM : 0;
 }
 
-int connection_start(Connection *c, int fd, bool server, const ConnectionCallbacks *callbacks, void *userdata) {
+int connection_start(GrpcConnection *c, int fd, bool server, const ConnectionCallbacks *callbacks, void *userdata) {
         const nghttp2_settings_entry settings[] = {
                 { NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, WINDOW_SIZE },
                 { NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, HEADERS_SIZE_MAX },
@@ -66,14 +66,14 @@ int connection_start(Connection *c, int fd, bool server, const ConnectionCallbac
         return r < 0 ? errno_of_nghttp2(r) : 0;
 }
 
-void connection_done(Connection *c) {
+void connection_done(GrpcConnection *c) {
         nghttp2_session_del(c->session);
         c->session = NULL;
         explicit_bzero(c->buffer, sizeof(c->buffer));
 }
 
 /* Moves what nghttp2 has to say to the buffer, as far as there is room. */
-static int fill_buffer(Connection *c) {
+static int fill_buffer(GrpcConnection *c) {
         while (c->end < sizeof(c->buffer)) {
                 size_t room = sizeof(c->buffer) - c->end, n;
 
@@ -95,7 +95,7 @@ static int fill_buffer(Connection *c) {
         return 0;
 }
 
-int connection_send(Connection *c) {
+int connection_send(GrpcConnection *c) {
         for (;;) {
                 ssize_t n;
                 int r;
@@ -110,12 +110,12 @@ int connection_send(Connection *c) {
                 n = send(c->fd, c->buffer + c->begin, c->end - c->begin, MSG_DONTWAIT | MSG_NOSIGNAL);
                 if (n < 0 && (errno == EAGAIN || errno == EINTR))
                         return 0;
-                /* The peer does not read any more. connection_receive() still gets what it has said before. */
+                /* The peer reads no more. connection_receive() still gets what it has said before. */
                 c->begin = n < 0 ? c->end : c->begin + (size_t) n;
         }
 }
 
-int connection_receive(Connection *c) {
+int connection_receive(GrpcConnection *c) {
         uint8_t bytes[RECEIVE_SIZE];
         ssize_t n, used;
 
@@ -129,16 +129,16 @@ int connection_receive(Connection *c) {
         return used < 0 ? errno_of_nghttp2((int) used) : 0;
 }
 
-static bool is_sending(const Connection *c) {
+static bool is_sending(const GrpcConnection *c) {
         return c->begin < c->end || c->chunk_size > 0;
 }
 
-bool connection_is_over(const Connection *c) {
+bool connection_is_over(const GrpcConnection *c) {
         return !is_sending(c) && nghttp2_session_want_read(c->session) == 0 &&
                nghttp2_session_want_write(c->session) == 0;
 }
 
-int connection_wait(const Connection *c, int other, uint64_t until_usec) {
+int connection_wait(const GrpcConnection *c, int other, uint64_t until_usec) {
         struct pollfd fds[] = {
                 { .fd = c->fd, .events = (short) (POLLIN | (is_sending(c) ? POLLOUT : 0)) },
                 { .fd = other, .events = POLLIN },

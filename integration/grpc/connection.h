@@ -7,26 +7,26 @@
 
 #include "grpc/body.h"
 
-/* One side of a connection of HTTP/2. nghttp2 knows the protocol and does no I/O; these functions send and receive
- * for it. All but connection_wait() return at once. Functions return 0 or a negative errno, after which the
- * connection is of no use: -ECONNRESET if the peer has gone, -EPROTO if it broke the protocol in a way that nothing
- * can be said any more.
+/* One side of a connection of HTTP/2. nghttp2 knows the protocol and does no I/O; these functions send and
+ * receive for it. All but connection_wait() return at once. Functions return 0 or a negative errno, after
+ * which the connection is of no use: -ECONNRESET if the peer has gone, -EPROTO if it broke the protocol in a
+ * way that nothing can be said any more.
  *
- * nghttp2's own checks of headers are off, as they refuse an :authority that is a path, which kubelet before 1.26
- * sends, and drop a text with a blank at its end: so names and values of headers may have any bytes. */
+ * nghttp2's own checks of headers are off, as they refuse an :authority that is a path, which kubelet before
+ * 1.26 sends, and drop a text with a blank at its end: so names and values of headers may have any bytes. */
 
 enum { CONNECTION_BUFFER_SIZE = 32 * 1024 };
 
-typedef struct Connection {
+typedef struct GrpcConnection {
         int fd; /* the caller's */
         nghttp2_session *session;
         const uint8_t *chunk; /* nghttp2's next bytes to be sent, as far as they are not in the buffer */
         size_t chunk_size;
         uint8_t buffer[CONNECTION_BUFFER_SIZE]; /* a peer that gets all frames at once wakes up once */
         size_t begin, end;
-} Connection;
+} GrpcConnection;
 
-/* What nghttp2 calls; a callback fails only for lack of memory. */
+/* The functions that nghttp2 calls. They fail only for lack of memory. */
 typedef struct ConnectionCallbacks {
         nghttp2_on_begin_frame_callback begin_frame;
         nghttp2_on_begin_headers_callback begin_headers;
@@ -37,19 +37,19 @@ typedef struct ConnectionCallbacks {
 } ConnectionCallbacks;
 
 /* Starts the protocol. userdata is for the callbacks. */
-int connection_start(Connection *c, int fd, bool server, const ConnectionCallbacks *callbacks,
+int connection_start(GrpcConnection *c, int fd, bool server, const ConnectionCallbacks *callbacks,
                      void *userdata) _warn_unused_;
-void connection_done(Connection *c);
+void connection_done(GrpcConnection *c);
 
 /* Sends what can be sent now. */
-int connection_send(Connection *c);
+int connection_send(GrpcConnection *c);
 /* Receives what has come, and calls the callbacks for it. */
-int connection_receive(Connection *c) _warn_unused_;
+int connection_receive(GrpcConnection *c) _warn_unused_;
 /* Whether nothing more is to be sent or received: one side has ended the connection, or made a mistake. */
-bool connection_is_over(const Connection *c);
-/* Waits until the connection can receive, or go on to send, or other has something to be read (negative: nothing
- * else is waited for). Returns 0, or -ETIMEDOUT at that time of now_monotonic_usec(). */
-int connection_wait(const Connection *c, int other, uint64_t until_usec) _warn_unused_;
+bool connection_is_over(const GrpcConnection *c);
+/* Waits until the connection can receive, or go on to send, or other has something to be read (negative:
+ * nothing else is waited for). Returns 0, or -ETIMEDOUT at that time of now_monotonic_usec(). */
+int connection_wait(const GrpcConnection *c, int other, uint64_t until_usec) _warn_unused_;
 
 /* A message on its way out, with its prefix. */
 typedef struct Outgoing {
@@ -59,5 +59,5 @@ typedef struct Outgoing {
 } Outgoing;
 
 void outgoing_start(Outgoing *o, const uint8_t *message, size_t size);
-/* Fills a buffer of nghttp2. Returns how many bytes there were; *ret_end is whether they were the last ones. */
+/* Fills a buffer of nghttp2. Returns the number of bytes; *ret_end is whether they were the last ones. */
 size_t outgoing_read(Outgoing *o, uint8_t *buffer, size_t room, bool *ret_end);

@@ -31,11 +31,11 @@ typedef enum HeaderName {
 
 typedef struct Headers {
         char *values[HEADER_NAMES]; /* NULL: not sent */
-        size_t size;                /* of all headers, also of those that don't count, as HTTP/2 measures them */
+        size_t size;                /* of all headers, also of those that do not count, as HTTP/2 measures them */
 } Headers;
 
-/* Takes a header; of several with one name the last one counts. Drops the values of others, those with a NUL, and
- * what comes when the headers are too large. Returns 0 or -ENOMEM. */
+/* Takes a header; of several with one name the last one counts. Drops the values of others, those with a
+ * NUL, and what comes when the headers are too large. Returns 0 or -ENOMEM. */
 int headers_take(Headers *h, const uint8_t *name, size_t name_size, const uint8_t *value,
                  size_t value_size) _warn_unused_;
 static inline bool headers_are_too_large(const Headers *h) {

@@ -7,8 +7,8 @@
 #include "basic/string-util.h"
 #include "grpc/bytes.h"
 
-/* Values in the headers of gRPC. The rules are those of "gRPC over HTTP2" and "HTTP to gRPC Status Code Mapping",
- * which belong to gRPC. */
+/* Values in the headers of gRPC. The rules are those of "gRPC over HTTP2" and "HTTP to gRPC Status Code
+ * Mapping", which belong to gRPC. */
 
 typedef enum GrpcCode {
         GRPC_OK = 0,
@@ -38,7 +38,8 @@ GrpcCode grpc_code_of_http(unsigned status) _pure_;
 /* A stream that the peer reset with an error code of HTTP/2 means this code. */
 GrpcCode grpc_code_of_reset(uint32_t error) _pure_;
 
-/* Write and read grpc-message. What was escaped wrongly stays as it is, and so does "%00". NULL on lack of memory. */
+/* Write and read grpc-message. What was escaped wrongly stays as it is, and so does "%00". NULL on lack of
+ * memory. */
 char *grpc_text_escape(const char *text) _warn_unused_;
 char *grpc_text_unescape(const char *value) _warn_unused_;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "csi/messages.h"
+#include "csi/csi-message.h"
 #include "fuzz.h"
 
-/* The first byte of the input chooses a type, the rest is a message. A message that was read is written as a message
- * that is read in the same way. */
+/* The first byte of the input chooses a type, the rest is a message. A message that was read is written as a
+ * message that is read in the same way. */
 
 static const ProtobufCMessageDescriptor *const types[] = {
         &csi__node_stage_volume_request__descriptor,

@@ -7,7 +7,7 @@
 
 #include "basic/time-util.h"
 #include "fuzz.h"
-#include "grpc/client.h"
+#include "grpc/grpc-client.h"
 
 /* The input is all that a server sends. Whatever it is, it is a status. */
 

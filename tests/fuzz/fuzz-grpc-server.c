@@ -3,10 +3,10 @@
 #include <sys/socket.h>
 
 #include "fuzz.h"
-#include "grpc/server.h"
+#include "grpc/grpc-server.h"
 
-/* The input is what a client sends after the preface of HTTP/2. What a handler gets is a call, and the connection
- * ends when the client has nothing more to say. */
+/* The input is what a client sends after the preface of HTTP/2. What a handler gets is a call, and the
+ * connection ends when the client has nothing more to say. */
 
 #define PREFACE "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 

@@ -5,11 +5,11 @@
 #include <sys/un.h>
 
 #include "basic/string-util.h"
-#include "grpc/client.h"
-#include "grpc/server.h"
+#include "grpc/grpc-client.h"
+#include "grpc/grpc-server.h"
 
-/* grpc-forward LISTEN SOCKET: forwards the calls of those who connect to one path to the server at the other, for
- * test-grpc.py. It says "ready" when it listens. */
+/* grpc-forward LISTEN SOCKET: forwards the calls of those who connect to one path to the server at the
+ * other, for test-grpc.py. It says "ready" when it listens. */
 
 static const char *server;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <stdbool.h>
 
-#include "csi/messages.h"
+#include "csi/csi-message.h"
 #include "support/cases.h"
 
 /* The bytes of a field: its number, and what it holds. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "grpc/body.h"
-#include "grpc/call.h"
+#include "grpc/grpc-call.h"
 #include "grpc/headers.h"
 #include "support/cases.h"
 
@@ -191,7 +191,8 @@ static void assert_body(const GrpcBody *b, GrpcBodyState state, const char *mess
         g_assert_cmpmem(b->message.data, b->message.size, message, strlen(message));
 }
 
-/* A body is the same however it is cut; a mistake is seen where it is made, so that the bytes before it differ. */
+/* A body is the same however it is cut; a mistake is seen where it is made, so that the bytes before it
+ * differ. */
 TEST_ROWS(test_body, "/grpc-status/body", bodies, row) {
         GrpcBody whole = { 0 }, bytes = { 0 };
         const uint8_t *data = (const uint8_t *) row->bytes;

@@ -210,7 +210,7 @@ SELF_TEST = [
     ("csi/a.c", "#include <nghttp2/nghttp2.h>", True),
     ("csi/a.c", "#include <protobuf-c/protobuf-c.h>", False),
     ("grpc/a.c", "#include <protobuf-c/protobuf-c.h>", True),
-    ("grpc/a.c", '#include "csi/messages.h"', True),
+    ("grpc/a.c", '#include "csi/csi-message.h"', True),
     ("client/a.c", '#include "ctl/bus.h"', True),
     ("daemon/a.c", "#include <jansson.h>", True),
     ("label/a.c", '#include "mount/stage.h"', True),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <stdarg.h>
 
-#include "grpc/call.h"
+#include "grpc/grpc-call.h"
 
 void grpc_reply_done(GrpcReply *r) {
         free(r->text);

@@ -3,15 +3,15 @@
 #include <sys/un.h>
 
 #include "basic/time-util.h"
-#include "grpc/client.h"
+#include "grpc/grpc-client.h"
 #include "grpc/connection.h"
 #include "grpc/headers.h"
-#include "grpc/server.h"
+#include "grpc/grpc-server.h"
 
 #define BASE64 "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="
 
 typedef struct Exchange {
-        Connection connection;
+        GrpcConnection connection;
         int32_t stream;
         Outgoing request;
         Headers headers; /* of the answer, with its trailers */

@@ -4,13 +4,13 @@
 #include "grpc/status.h"
 
 /* A call of gRPC with one message each way. A handler of grpc_serve() gets a request and makes a reply;
- * grpc_call() takes the same request and returns the same reply: so a handler that forwards is one line. Metadata
- * is not passed on, but for the deadline and the details of a status. */
+ * grpc_call() takes the same request and returns the same reply: so a handler that forwards is one line.
+ * Metadata is not passed on, but for the deadline and the details of a status. */
 
 /* Larger messages end the call with GRPC_RESOURCE_EXHAUSTED. It is what other implementations take. */
 enum { GRPC_MESSAGE_MAX = 4 * 1024 * 1024 };
 
-/* Whoever made a call that a handler answers: server.h */
+/* The client whose call a handler answers: grpc-server.h */
 typedef struct GrpcCaller GrpcCaller;
 
 typedef struct GrpcRequest {

@@ -2,12 +2,12 @@
 #include "basic/time-util.h"
 #include "grpc/connection.h"
 #include "grpc/headers.h"
-#include "grpc/server.h"
+#include "grpc/grpc-server.h"
 
 enum {
         IDLE_SEC = 60,
-        /* Frames between two answers, without those that carry a message. A client that reads a reply of 4 MiB sends
-         * some hundreds of them. */
+        /* Frames between two answers, without those that carry a message. A client that reads a reply of 4
+         * MiB sends some hundreds of them. */
         FRAMES_MAX = 10000,
 };
 
@@ -21,9 +21,9 @@ typedef struct Incoming {
 } Incoming;
 
 struct GrpcCaller {
-        Connection connection;
+        GrpcConnection connection;
         Incoming incoming;
-        int32_t answered; /* the stream of the call that is being answered; 0: none, or the client has given it up */
+        int32_t answered; /* the stream of the call that is being answered; 0: none, or it was given up */
         int error;        /* of the connection, while a handler ran */
         unsigned frames;
 };
@@ -125,7 +125,7 @@ int grpc_caller_fd(const GrpcCaller *c) {
 }
 
 /* Sends, waits, and receives. */
-static int exchange(GrpcCaller *c) {
+static int exchange_frames(GrpcCaller *c) {
         int r;
 
         r = connection_send(&c->connection);
@@ -273,7 +273,7 @@ static int send_answer(GrpcCaller *c, const char *http_status, const GrpcReply *
                 return r;
         r = submit_answer(c, &a, http_status, reply);
         while (r == 0 && c->answered != 0)
-                r = exchange(c);
+                r = exchange_frames(c);
         return r;
 }
 
@@ -304,7 +304,7 @@ int grpc_serve(int fd, GrpcHandler handler, void *userdata) {
 
         r = connection_start(&c.connection, fd, true, &server_callbacks, &c);
         while (r == 0)
-                r = c.incoming.complete ? answer_call(&c, handler, userdata) : exchange(&c);
+                r = c.incoming.complete ? answer_call(&c, handler, userdata) : exchange_frames(&c);
         if (r == -ETIMEDOUT) {
                 (void) nghttp2_session_terminate_session(c.connection.session, NGHTTP2_NO_ERROR);
                 (void) connection_send(&c.connection);

@@ -2,9 +2,9 @@
 #include <malloc.h>
 
 #include "basic/string-util.h"
-#include "csi/messages.h"
+#include "csi/csi-message.h"
 
-static void *allocate(void *userdata, size_t size) {
+static void *allocate_memory(void *userdata, size_t size) {
         return malloc(size);
 }
 
@@ -14,7 +14,7 @@ static void wipe_and_free(void *userdata, void *p) {
         free(p);
 }
 
-static ProtobufCAllocator wiping_allocator = { .alloc = allocate, .free = wipe_and_free };
+static ProtobufCAllocator wiping_allocator = { .alloc = allocate_memory, .free = wipe_and_free };
 
 int csi_read(const ProtobufCMessageDescriptor *type, const uint8_t *data, size_t size, ProtobufCMessage **ret) {
         ProtobufCMessage *m = protobuf_c_message_unpack(type, &wiping_allocator, size, data);
