@@ -33,6 +33,8 @@ int csi_write(const ProtobufCMessage *m, GrpcBytes *ret) {
         size_t size = protobuf_c_message_get_packed_size(m);
         int r;
 
+        if (size == 0)
+                return 0;
         r = grpc_bytes_reserve(ret, size);
         if (r < 0)
                 return r;

@@ -31,7 +31,7 @@ typedef enum HeaderName {
 
 typedef struct Headers {
         char *values[HEADER_NAMES]; /* NULL: not sent */
-        size_t size;                /* of all headers, also of those that do not count, as HTTP/2 measures them */
+        size_t size;                /* of all headers, as HTTP/2 measures it */
 } Headers;
 
 /* Takes a header; of several with one name the last one counts. Drops the values of others, those with a
