@@ -129,18 +129,18 @@ int connection_receive(GrpcConnection *c) {
         return used < 0 ? errno_of_nghttp2((int) used) : 0;
 }
 
-static bool is_sending(const GrpcConnection *c) {
+bool connection_is_sending(const GrpcConnection *c) {
         return c->begin < c->end || c->chunk_size > 0;
 }
 
 bool connection_is_over(const GrpcConnection *c) {
-        return !is_sending(c) && nghttp2_session_want_read(c->session) == 0 &&
+        return !connection_is_sending(c) && nghttp2_session_want_read(c->session) == 0 &&
                nghttp2_session_want_write(c->session) == 0;
 }
 
 int connection_wait(const GrpcConnection *c, int other, uint64_t until_usec) {
         struct pollfd fds[] = {
-                { .fd = c->fd, .events = (short) (POLLIN | (is_sending(c) ? POLLOUT : 0)) },
+                { .fd = c->fd, .events = (short) (POLLIN | (connection_is_sending(c) ? POLLOUT : 0)) },
                 { .fd = other, .events = POLLIN },
         };
         uint64_t now = now_monotonic_usec();
@@ -156,7 +156,9 @@ int connection_wait(const GrpcConnection *c, int other, uint64_t until_usec) {
         n = ppoll(fds, ELEMENTSOF(fds), until_usec == UINT64_MAX ? NULL : &rest, NULL);
         if (n < 0)
                 return errno == EINTR ? 0 : -errno;
-        return n == 0 ? -ETIMEDOUT : 0;
+        if (n == 0)
+                return -ETIMEDOUT;
+        return fds[1].revents != 0;
 }
 
 void outgoing_start(Outgoing *o, const uint8_t *message, size_t size) {

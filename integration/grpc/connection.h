@@ -45,10 +45,13 @@ void connection_done(GrpcConnection *c);
 int connection_send(GrpcConnection *c);
 /* Receives what has come, and calls the callbacks for it. */
 int connection_receive(GrpcConnection *c) _warn_unused_;
+/* Whether something could not be sent yet. */
+bool connection_is_sending(const GrpcConnection *c);
 /* Whether nothing more is to be sent or received: one side has ended the connection, or made a mistake. */
 bool connection_is_over(const GrpcConnection *c);
-/* Waits until the connection can receive, or go on to send, or other has something to be read (negative:
- * nothing else is waited for). Returns 0, or -ETIMEDOUT at that time of now_monotonic_usec(). */
+/* Waits until the connection can receive, or go on to send, or other can be read (negative: nothing else is
+ * waited for). Returns 1 if other can be read, 0 otherwise, or -ETIMEDOUT at that time of
+ * now_monotonic_usec(). */
 int connection_wait(const GrpcConnection *c, int other, uint64_t until_usec) _warn_unused_;
 
 /* A message on its way out, with its prefix. */

@@ -124,17 +124,17 @@ int grpc_caller_fd(const GrpcCaller *c) {
         return c->connection.fd;
 }
 
-/* Sends, waits, and receives. */
-static int exchange_frames(GrpcCaller *c) {
+/* Waits for the client, receives, and sends. Returns 1 if stop can be read. */
+static int await_frames(GrpcCaller *c, int stop) {
         int r;
 
-        r = connection_send(&c->connection);
-        if (r < 0)
-                return r;
         if (connection_is_over(&c->connection))
                 return -ECONNRESET;
-        r = connection_wait(&c->connection, -1, now_monotonic_usec() + IDLE_SEC * USEC_PER_SEC);
-        return r < 0 ? r : connection_receive(&c->connection);
+        r = connection_wait(&c->connection, stop, now_monotonic_usec() + IDLE_SEC * USEC_PER_SEC);
+        if (r != 0)
+                return r;
+        r = connection_receive(&c->connection);
+        return r < 0 ? r : connection_send(&c->connection);
 }
 
 static bool is_method_valid(const char *path) {
@@ -272,8 +272,10 @@ static int send_answer(GrpcCaller *c, const char *http_status, const GrpcReply *
         if (r < 0)
                 return r;
         r = submit_answer(c, &a, http_status, reply);
+        if (r == 0)
+                r = connection_send(&c->connection);
         while (r == 0 && c->answered != 0)
-                r = exchange_frames(c);
+                r = await_frames(c, -1);
         return r;
 }
 
@@ -298,16 +300,23 @@ static int answer_call(GrpcCaller *c, GrpcHandler handler, void *userdata) {
         return r;
 }
 
-int grpc_serve(int fd, GrpcHandler handler, void *userdata) {
+int grpc_serve(int fd, int stop, GrpcHandler handler, void *userdata) {
         _cleanup_(caller_done) GrpcCaller c = { .error = 0 };
         int r;
 
         r = connection_start(&c.connection, fd, true, &server_callbacks, &c);
-        while (r == 0)
-                r = c.incoming.complete ? answer_call(&c, handler, userdata) : exchange_frames(&c);
-        if (r == -ETIMEDOUT) {
+        if (r == 0)
+                r = connection_send(&c.connection);
+        while (r == 0) {
+                bool at_rest = c.incoming.stream == 0 && !connection_is_sending(&c.connection);
+
+                r = await_frames(&c, at_rest ? stop : -1);
+                while (r == 0 && c.incoming.complete)
+                        r = answer_call(&c, handler, userdata);
+        }
+        if (r > 0 || r == -ETIMEDOUT) {
                 (void) nghttp2_session_terminate_session(c.connection.session, NGHTTP2_NO_ERROR);
                 (void) connection_send(&c.connection);
         }
-        return r == -ETIMEDOUT || r == -ECONNRESET ? 0 : r;
+        return r > 0 || r == -ETIMEDOUT || r == -ECONNRESET ? 0 : r;
 }

@@ -15,9 +15,10 @@
 /* Answers a request. Returns 0, or a negative errno: then the answer is GRPC_INTERNAL. */
 typedef int (*GrpcHandler)(const GrpcRequest *q, GrpcReply *ret, void *userdata);
 
-/* Serves a connection, whose descriptor stays the caller's, until it ends. Returns 0, or a negative errno if
- * it ended because the client broke the protocol (-EPROTO), or for lack of memory. */
-int grpc_serve(int fd, GrpcHandler handler, void *userdata) _warn_unused_;
+/* Serves a connection, whose descriptor stays the caller's, until it ends; when stop can be read, it ends as
+ * soon as no call is under way (negative: never). Returns 0, or a negative errno if it ended because the
+ * client broke the protocol (-EPROTO), or for lack of memory. */
+int grpc_serve(int fd, int stop, GrpcHandler handler, void *userdata) _warn_unused_;
 
 /* Whether nobody waits for the answer any more: the client has canceled the call, or has gone. Returns at
  * once. This is also when the client's pings are answered while a handler runs. */

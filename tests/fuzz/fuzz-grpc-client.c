@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -17,6 +18,7 @@ static int listener;
 
 static const uint8_t *input;
 static size_t input_size;
+static sem_t served; /* the server is done with the input */
 
 static void clean_up(void) {
         (void) unlink(address.sun_path);
@@ -38,6 +40,7 @@ static void *run_server(void *userdata) {
                 while (recv(fd, rest, sizeof(rest), 0) > 0)
                         ;
                 close(fd);
+                assert(sem_post(&served) == 0);
         }
         return NULL;
 }
@@ -47,7 +50,7 @@ static void prepare(void) {
 
         if (address.sun_path[0] != '\0')
                 return;
-        assert(mkdtemp(directory));
+        assert(mkdtemp(directory) && sem_init(&served, 0, 0) == 0);
         (void) snprintf(address.sun_path, sizeof(address.sun_path), "%s/socket", directory);
         listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
         assert(listener >= 0 && bind(listener, (struct sockaddr *) &address, sizeof(address)) == 0);
@@ -68,6 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         input = data;
         input_size = size;
         assert(grpc_call(address.sun_path, &q, &reply) == 0);
+        assert(sem_wait(&served) == 0);
         assert(reply.code < GRPC_CODES);
         assert(reply.message.size <= GRPC_MESSAGE_MAX);
         assert(!reply.details ||

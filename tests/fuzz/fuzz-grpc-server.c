@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         assert(send(fds[0], PREFACE, strlen(PREFACE), 0) == (ssize_t) strlen(PREFACE));
         assert(send(fds[0], data, size, 0) == (ssize_t) size);
         assert(shutdown(fds[0], SHUT_WR) == 0);
-        assert(grpc_serve(fds[1], answer, NULL) <= 0);
+        assert(grpc_serve(fds[1], -1, answer, NULL) <= 0);
         close(fds[0]);
         close(fds[1]);
         return 0;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""grpc-forward, whose path is the argument, is between clients and servers: those of python3-grpcio, and ones that
+"""selvol-csi, whose path is the argument, is between clients and servers: those of python3-grpcio, and ones that
 send frames of HTTP/2 as it suits them.
 
 Prints TAP."""
@@ -43,17 +43,26 @@ def path(name):
     return f"{directory.name}/{name}"
 
 
-def start_forwarder(name, server):
-    process = subprocess.Popen([sys.argv[1], path(name), path(server)], stdout=subprocess.PIPE)
-    process.stdout.readline()
-    return process
-
-
 def holds_soon(condition):
     end = time.monotonic() + WAIT_SEC
     while not condition() and time.monotonic() < end:
         time.sleep(0.005)
     return condition()
+
+
+class Proxy:
+    def __init__(self, name, server):
+        self.process = subprocess.Popen([sys.argv[1], f"--listen={path(name)}", f"--driver-socket={path(server)}"])
+        self.directory = pathlib.Path(f"/proc/{self.process.pid}")
+        holds_soon(pathlib.Path(path(name)).is_socket)
+        self.at_rest = self.count()
+
+    def count(self):
+        """Returns the numbers of threads and of descriptors."""
+        return len(os.listdir(self.directory / "task")), len(os.listdir(self.directory / "fd"))
+
+    def is_at_rest(self):
+        return self.count() == self.at_rest
 
 
 # ---- servers and clients of grpcio ----------------------------------------------------------------------
@@ -64,6 +73,7 @@ class Driver(grpc.GenericRpcHandler):
     def __init__(self):
         self.slow = 0  # calls that somebody waits for
         self.time_left = None
+        self.go_on = threading.Event()  # slow calls end
 
     def service(self, details):
         answers = {"Echo": self.echo, "Error": self.error, "Details": self.details, "Slow": self.wait, "Large": self.large,
@@ -83,9 +93,8 @@ class Driver(grpc.GenericRpcHandler):
 
     def wait(self, _request, context):
         self.slow += 1
-        over = threading.Event()
-        context.add_callback(over.set)
-        over.wait(FOREVER_SEC)
+        while context.is_active() and not self.go_on.wait(0.005):
+            pass
         self.slow -= 1
         return b""
 
@@ -416,7 +425,7 @@ def reset(error):
     return frame(RST_STREAM, 0, 1, error.to_bytes(4, "big"))
 
 
-# Name, frames, and the answer: a text that is not given is the forwarder's.
+# Name, frames, and the answer: a text that is not given is the proxy's.
 ANSWERS = [
     ("as it should be", answer(data(message(b"ab")), OK), b"ab"),
     ("after an interim one", headers(1, [(":status", "103")]) + answer(data(message(b"ab")), OK), b"ab"),
@@ -510,14 +519,40 @@ def check_silence(listener):
         connection.close()
 
 
-def check_end(name, process):
-    """Nothing is left of all connections, and no sanitizer has spoken."""
-    tasks, descriptors = pathlib.Path(f"/proc/{process.pid}/task"), pathlib.Path(f"/proc/{process.pid}/fd")
-    quiet = holds_soon(lambda: len(list(tasks.iterdir())) == 1 and len(list(descriptors.iterdir())) == 4)
-    report(f"{name}: no thread and no descriptor is left", [] if quiet else [" ".join(os.listdir(tasks) + os.listdir(descriptors))])
-    report(f"{name} has not ended", [] if process.poll() is None else [f"status {process.returncode}"])
-    process.terminate()
-    process.wait()
+def check_places(proxy):
+    """There are 64 connections at most. The next one waits until one of them has ended."""
+    holds_soon(proxy.is_at_rest)
+    peers = [connect() for _ in range(64)]
+    served = all(peer.read_until(lambda peer=peer: peer.acks == 1) for peer in peers)
+    report("64 connections are served", [] if served else ["they are not"])
+    late = connect()
+    late.send(request())
+    late.socket.settimeout(0.3)
+    report("another one waits", differ(late.read(), False))
+    late.socket.settimeout(WAIT_SEC)
+    peers.pop().socket.close()
+    report("until one has ended", differ(late.summary(), "200 0"))
+
+
+def check_rest(name, proxy):
+    report(f"{name}: no thread and no descriptor is left", [] if holds_soon(proxy.is_at_rest) else [f"{proxy.count()}"])
+    report(f"{name} has not ended", [] if proxy.process.poll() is None else [f"status {proxy.process.returncode}"])
+
+
+def check_stop(proxy, driver):
+    """SIGTERM ends connections that have no call, and the others after their answer."""
+    idle, busy = connect(), connect()
+    idle.read_until(lambda: idle.acks == 1)
+    busy.send(request(p_path="/a.Service/Slow"))
+    holds_soon(lambda: driver.slow == 1)
+    proxy.process.terminate()
+    report("an idle connection ends", differ(idle.summary(), "goaway 0"))
+    late = connect()
+    driver.go_on.set()
+    report("a call is answered", differ(busy.summary(), "200 0"))
+    report("and then it is the end", differ((busy.read_until(lambda: False), busy.goaway), (False, 0)))
+    report("with success", differ(proxy.process.wait(WAIT_SEC), 0))
+    report("another connection is not served", differ(late.summary(), "closed"))
 
 
 def main():
@@ -526,7 +561,7 @@ def main():
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(path("raw"))
     listener.listen()
-    forwarder, raw_forwarder = start_forwarder("forward", "driver"), start_forwarder("forward-raw", "raw")
+    proxy, raw_proxy = Proxy("forward", "driver"), Proxy("forward-raw", "raw")
     check_calls()
     check_details()
     check_deadlines(driver)
@@ -537,8 +572,12 @@ def main():
     check_floods()
     check_answers(listener)
     check_silence(listener)
-    check_end("forwarder", forwarder)
-    check_end("forwarder of answers", raw_forwarder)
+    check_places(proxy)
+    check_rest("proxy", proxy)
+    check_rest("proxy of answers", raw_proxy)
+    check_stop(proxy, driver)
+    raw_proxy.process.terminate()
+    raw_proxy.process.wait()
     server.stop(0)
     finish()
 

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <systemd/sd-daemon.h>
+
+#include "basic/log.h"
+#include "basic/path-util.h"
+#include "csi/csi-listener.h"
+#include "csi/csi-proxy.h"
+
+#include "selvol-config.h"
+
+typedef struct CsiArguments {
+        const char *listen; /* NULL: systemd passes a socket */
+        Proxy proxy;
+} CsiArguments;
+
+static void print_csi_help(void) {
+        printf("selvol-csi [OPTION...]\n\n"
+               "Is called by kubelet in place of a CSI driver, and passes the calls on.\n\n"
+               "  --driver-socket=PATH  The socket of the driver\n"
+               "  --listen=PATH         The socket that kubelet calls, if systemd passes none\n"
+               "  --version, --help\n");
+}
+
+/* Returns 0 to go on, 1 to end with success. */
+static int parse_csi_arguments(int argc, char *argv[], CsiArguments *a) {
+        enum { ARG_DRIVER_SOCKET = 256, ARG_LISTEN, ARG_VERSION, ARG_HELP };
+        static const struct option options[] = {
+                { "driver-socket", required_argument, NULL, ARG_DRIVER_SOCKET },
+                { "listen", required_argument, NULL, ARG_LISTEN },
+                { "version", no_argument, NULL, ARG_VERSION },
+                { "help", no_argument, NULL, ARG_HELP },
+                { 0 },
+        };
+        int c;
+
+        while ((c = getopt_long(argc, argv, "", options, NULL)) >= 0)
+                switch (c) {
+                case ARG_DRIVER_SOCKET:
+                        a->proxy.driver_socket = optarg;
+                        break;
+                case ARG_LISTEN:
+                        a->listen = optarg;
+                        break;
+                case ARG_VERSION:
+                        printf("selvol-csi %s\n", SELVOL_VERSION);
+                        return 1;
+                case ARG_HELP:
+                        print_csi_help();
+                        return 1;
+                default:
+                        return -EINVAL;
+                }
+        if (optind != argc)
+                return log_error_errno(-EINVAL, "selvol-csi takes options only.");
+        if (!a->proxy.driver_socket || !path_is_normalized(a->proxy.driver_socket))
+                return log_error_errno(-EINVAL,
+                                       "The driver's socket is missing: --driver-socket= takes its absolute path.");
+        return 0;
+}
+
+/* Returns a listening socket, or a negative errno. */
+static int make_csi_socket(const char *path) {
+        _cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        struct sockaddr_un address = { .sun_family = AF_UNIX };
+
+        if (strlen(path) >= sizeof(address.sun_path))
+                return log_error_errno(-ENAMETOOLONG, "%s can't be the path of a socket: it is too long.", path);
+        memcpy(address.sun_path, path, strlen(path));
+        (void) umask(0177);
+        if (fd < 0 || bind(fd, (struct sockaddr *) &address, sizeof(address)) < 0 || listen(fd, SOMAXCONN) < 0)
+                return log_error_errno(-errno, "Failed to listen at %s: %m", path);
+        return TAKE_FD(fd);
+}
+
+/* Returns the listening socket that systemd has passed, or a negative errno. */
+static int take_csi_socket(void) {
+        int n = sd_listen_fds(1);
+
+        if (n != 1 || sd_is_socket(SD_LISTEN_FDS_START, AF_UNIX, SOCK_STREAM, 1) <= 0)
+                return log_error_errno(-EINVAL,
+                                       "There is not exactly one listening Unix socket: name one with --listen=.");
+        /* accept(2) must not wait: a client may have gone already. */
+        if (fcntl(SD_LISTEN_FDS_START, F_SETFL, O_NONBLOCK) < 0)
+                return log_error_errno(-errno, "Failed to set up the socket: %m");
+        return SD_LISTEN_FDS_START;
+}
+
+/* Returns a descriptor that can be read when the process is to end, or a negative errno. */
+static int open_stop_signals(void) {
+        sigset_t signals;
+        int fd;
+
+        if (sigemptyset(&signals) < 0 || sigaddset(&signals, SIGTERM) < 0 || sigaddset(&signals, SIGINT) < 0 ||
+            sigprocmask(SIG_BLOCK, &signals, NULL) < 0)
+                return log_error_errno(-errno, "Failed to block signals: %m");
+        fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+        return fd < 0 ? log_error_errno(-errno, "Failed to wait for signals: %m") : fd;
+}
+
+static int run_csi(CsiArguments *a) {
+        _cleanup_close_ int stop = open_stop_signals(), fd = -EBADF;
+        int r;
+
+        if (stop < 0)
+                return stop;
+        fd = a->listen ? make_csi_socket(a->listen) : take_csi_socket();
+        if (fd < 0)
+                return fd;
+        r = csi_listen(fd, stop, proxy_answer, &a->proxy);
+        return r < 0 ? log_error_errno(r, "The server of gRPC failed: %m") : 0;
+}
+
+int main(int argc, char *argv[]) {
+        CsiArguments a = { .listen = NULL };
+        int r;
+
+        log_set_level_from_environment();
+        r = parse_csi_arguments(argc, argv, &a);
+        if (r != 0)
+                return r > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+        return run_csi(&a) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
