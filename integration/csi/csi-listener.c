@@ -17,13 +17,13 @@ typedef struct Listener {
         unsigned connections;
 } Listener;
 
-typedef struct Client {
+typedef struct CsiClient {
         const Listener *listener;
         int fd;
-} Client;
+} CsiClient;
 
 static void *serve_client(void *userdata) {
-        Client *c = userdata;
+        CsiClient *c = userdata;
         const uint64_t one = 1;
         int ended = c->listener->ended, r;
 
@@ -46,13 +46,13 @@ static bool is_client_trusted(int fd) {
 }
 
 static int start_client(Listener *l, int fd) {
-        Client *c = malloc(sizeof(Client));
+        CsiClient *c = malloc(sizeof(CsiClient));
         pthread_t thread;
         int r;
 
         if (!c)
                 return -ENOMEM;
-        *c = (Client){ .listener = l, .fd = fd };
+        *c = (CsiClient){ .listener = l, .fd = fd };
         r = pthread_create(&thread, NULL, serve_client, c);
         if (r != 0) {
                 free(c);

@@ -20,7 +20,7 @@ try:
     import hpack
 except ImportError as error:
     print(f"1..0 # SKIP {error} (Debian: python3-grpcio, python3-hpack)")
-    sys.exit(77)
+    sys.exit(0)
 
 from tap import finish, report
 
