@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
 #include <getopt.h>
+#include <malloc.h>
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -122,6 +123,9 @@ int main(int argc, char *argv[]) {
         CsiArguments a = { .listen = NULL };
         int r;
 
+        /* The memory of large messages goes back to the kernel at once, and threads share the rest. */
+        (void) mallopt(M_MMAP_THRESHOLD, 64 * 1024);
+        (void) mallopt(M_ARENA_MAX, 1);
         log_set_level_from_environment();
         r = parse_csi_arguments(argc, argv, &a);
         if (r != 0)

@@ -112,6 +112,7 @@ TEST(test_change, "/csi-messages/change") {
         g_autoptr(GByteArray) bytes = make_publish(), secret = make_entry("password", "hunter2"),
                               context = make_entry("publish", "context");
         Csi__NodePublishVolumeRequest *q = read_publish(bytes->data, bytes->len), *again;
+        ProtobufCBinaryData *group = &q->volume_capability->mount->volume_mount_group, kept = *group;
         _cleanup_grpc_bytes_ GrpcBytes written = { 0 };
 
         /* unchanged, it only has another order */
@@ -119,8 +120,10 @@ TEST(test_change, "/csi-messages/change") {
         g_assert_cmpuint(written.size, ==, bytes->len);
         grpc_bytes_done(&written);
 
-        q->volume_capability->mount->volume_mount_group = csi_bytes("");
+        *group = csi_bytes("");
         g_assert_cmpint(csi_write(&q->base, &written), ==, 0);
+        *group = kept;
+        csi_free(&q->base);
         g_assert_cmpuint(written.size, ==, bytes->len - strlen("1000") - 2);
         again = read_publish(written.data, written.size);
         assert_text(&again->volume_capability->mount->volume_mount_group, "");
