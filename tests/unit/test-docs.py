@@ -109,8 +109,8 @@ check("org.selvol1(5): operations and states",
       [f"*{word}*" for word in operations + re.findall(r'"(\w+)"', states)], page)
 report("HACKING.md: files", [f"{file} does not exist" for file in
                              re.findall(r"`((?:src/)?[a-z]+/[a-z-]+\.[ch])`", read("HACKING.md"))
-                             if not (root / file).exists() and not (root / "src" / file).exists()])
-sources = "".join(file.read_text() for file in (root / "src").rglob("*.[ch]"))
+                             if not any((root / top / file).exists() for top in ["", "src", "integration"])])
+sources = "".join(file.read_text() for top in ["src", "integration"] for file in (root / top).rglob("*.[ch]"))
 report("HACKING.md: functions", [f"{name}() does not exist" for name in sorted(set(re.findall(r"`(\w+)\(\)`", read("HACKING.md"))))
                                  if not re.search(rf"\b{name}\(", sources) and not name.startswith(("x_", "gt_"))])
 steps = re.findall(r"\[JOB_(\w+)\] =\s+(STEP[^,]+),", re.search(r" transitions\[.*?\};", jobs, flags=re.S)[0])
