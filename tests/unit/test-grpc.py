@@ -5,6 +5,7 @@ send frames of HTTP/2 as it suits them.
 
 Prints TAP."""
 
+import fcntl
 import os
 import pathlib
 import socket
@@ -35,6 +36,8 @@ DETAILS = b"\0\1details\xff"
 WAIT_SEC = 60
 # Nothing ends because this time is over.
 FOREVER_SEC = 10 * WAIT_SEC
+# Threads, and descriptors: the standard ones, the listening socket, signals, and the count of connections.
+AT_REST = 1, 6
 
 directory = tempfile.TemporaryDirectory()
 
@@ -50,19 +53,34 @@ def holds_soon(condition):
     return condition()
 
 
+def listen_at(name):
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(path(name))
+    listener.listen()
+    return listener
+
+
 class Proxy:
-    def __init__(self, name, server):
-        self.process = subprocess.Popen([sys.argv[1], f"--listen={path(name)}", f"--driver-socket={path(server)}"])
+    def __init__(self, name, server, activated=False):
+        """activated: systemd has made the socket, and passes it on as descriptor 3."""
+        command = [sys.argv[1], f"--driver-socket={path(server)}"]
+        if activated:
+            with listen_at(name) as listener:
+                passed = fcntl.fcntl(listener, fcntl.F_DUPFD, 10)
+            script = f'export LISTEN_PID=$$ LISTEN_FDS=1; exec "$@" 3<&{passed} {passed}<&-'
+            self.process = subprocess.Popen(["bash", "-c", script, "bash", *command], pass_fds=[passed])
+            os.close(passed)
+        else:
+            self.process = subprocess.Popen([*command, f"--listen={path(name)}"])
         self.directory = pathlib.Path(f"/proc/{self.process.pid}")
-        holds_soon(pathlib.Path(path(name)).is_socket)
-        self.at_rest = self.count()
+        holds_soon(self.is_at_rest)
 
     def count(self):
         """Returns the numbers of threads and of descriptors."""
         return len(os.listdir(self.directory / "task")), len(os.listdir(self.directory / "fd"))
 
     def is_at_rest(self):
-        return self.count() == self.at_rest
+        return self.count() == AT_REST
 
 
 # ---- servers and clients of grpcio ----------------------------------------------------------------------
@@ -534,6 +552,42 @@ def check_places(proxy):
     report("until one has ended", differ(late.summary(), "200 0"))
 
 
+STRANGER = """
+import socket
+with socket.socket(socket.AF_UNIX) as s:
+    s.connect("forward")
+    print(len(s.recv(1)))
+"""
+
+
+def check_stranger():
+    """The mode of the socket would not let this user in."""
+    if os.geteuid() != 0:
+        report("another user # SKIP only root can be another user", [])
+        return
+    os.chmod(directory.name, 0o711)
+    os.chmod(path("forward"), 0o666)
+    child = subprocess.run(["/usr/bin/python3", "-c", STRANGER], cwd=directory.name, user=65534, stdout=subprocess.PIPE, check=False)
+    report("another user loses the connection", differ(child.stdout, b"0\n"))
+
+
+MISTAKES = [
+    ("no driver", [], "The driver's socket is missing"),
+    ("a relative path", ["--driver-socket=driver"], "The driver's socket is missing"),
+    ("a word", ["--driver-socket=/driver", "word"], "takes options only"),
+    ("no socket", ["--driver-socket=/driver"], "There is not exactly one listening Unix socket"),
+    ("no directory", ["--driver-socket=/driver", f"--listen={path('a/b')}"], "Failed to listen at"),
+    ("a long path", ["--driver-socket=/driver", f"--listen={path('a' * 108)}"], "it is too long"),
+    ("an unknown option", ["--nothing"], "unrecognized option"),
+]
+
+
+def check_mistakes():
+    for name, arguments, text in MISTAKES:
+        child = subprocess.run([sys.argv[1], *arguments], stderr=subprocess.PIPE, text=True, timeout=WAIT_SEC, check=False)
+        report(f"started with {name}", differ((child.returncode, text in child.stderr), (1, True)))
+
+
 def check_rest(name, proxy):
     report(f"{name}: no thread and no descriptor is left", [] if holds_soon(proxy.is_at_rest) else [f"{proxy.count()}"])
     report(f"{name} has not ended", [] if proxy.process.poll() is None else [f"status {proxy.process.returncode}"])
@@ -558,10 +612,8 @@ def check_stop(proxy, driver):
 def main():
     driver = Driver()
     server = start_driver(driver)
-    listener = socket.socket(socket.AF_UNIX)
-    listener.bind(path("raw"))
-    listener.listen()
-    proxy, raw_proxy = Proxy("forward", "driver"), Proxy("forward-raw", "raw")
+    listener = listen_at("raw")
+    proxy, raw_proxy = Proxy("forward", "driver"), Proxy("forward-raw", "raw", activated=True)
     check_calls()
     check_details()
     check_deadlines(driver)
@@ -573,6 +625,8 @@ def main():
     check_answers(listener)
     check_silence(listener)
     check_places(proxy)
+    check_stranger()
+    check_mistakes()
     check_rest("proxy", proxy)
     check_rest("proxy of answers", raw_proxy)
     check_stop(proxy, driver)
