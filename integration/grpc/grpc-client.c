@@ -54,7 +54,7 @@ static int on_answer_frame(nghttp2_session *session, const nghttp2_frame *frame,
         Exchange *e = userdata;
 
         if ((frame->hd.type == NGHTTP2_DATA || frame->hd.type == NGHTTP2_HEADERS) &&
-            (frame->hd.flags & NGHTTP2_FLAG_END_STREAM))
+            (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) && frame->hd.stream_id == e->stream)
                 e->ended = true;
         return 0;
 }
