@@ -7,8 +7,8 @@
 /* Reads and writes the messages of csi.proto. They may have secrets, so all memory that a message had is
  * wiped. */
 
-/* Reads a message of that type, csi__..._descriptor. Returns 0; -EBADMSG if it is none, or for lack of
- * memory. */
+/* Reads a message of that type, csi__..._descriptor. Returns 0; -EBADMSG if it is none, if it has an
+ * absurd number of fields, or for lack of memory. */
 int csi_read(const ProtobufCMessageDescriptor *type, const uint8_t *data, size_t size,
              ProtobufCMessage **ret) _warn_unused_;
 void csi_free(ProtobufCMessage *m);

@@ -28,15 +28,6 @@ static void check_flags(const Csi__NodePublishVolumeRequest *q) {
         }
 }
 
-/* protobuf-c 1.4.1 reads the number 0 of a field if it has more than one byte, and writes it as one byte,
- * which it does not read. */
-static bool has_long_zero(const uint8_t *data, size_t size) {
-        for (size_t i = 0; i + 1 < size; i++)
-                if (data[i] >= 0x80 && data[i] <= 0x87 && (data[i + 1] == 0 || data[i + 1] == 0x80))
-                        return true;
-        return false;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         _cleanup_grpc_bytes_ GrpcBytes written = { 0 }, again = { 0 };
         const ProtobufCMessageDescriptor *type;
@@ -51,10 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 check_flags((const Csi__NodePublishVolumeRequest *) m);
         assert(csi_write(m, &written) == 0);
         csi_free(m);
-        if (csi_read(type, written.data, written.size, &m) < 0) {
-                assert(has_long_zero(data + 1, size - 1));
-                return 0;
-        }
+        assert(csi_read(type, written.data, written.size, &m) == 0);
         assert(csi_write(m, &again) == 0);
         csi_free(m);
         assert(again.size == written.size && (again.size == 0 || memcmp(again.data, written.data, again.size) == 0));

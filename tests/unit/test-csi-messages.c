@@ -194,6 +194,11 @@ static const struct {
         { "a message that is cut", "\x2a\x03\x12\x05x", 5 },
         { "a group", "\x0b\x0c", 2 },
         { "field 0", "\x02\x01x", 3 },
+        { "field 0, of two bytes", "\x80\x00\x00", 3 },
+        { "a field of 33 bits", "\xf8\xff\xff\xff\x1f\x00", 6 },
+        { "two capabilities", "\x2a\x00\x2a\x00", 4 },
+        { "two mounts in a capability", "\x2a\x04\x12\x00\x12\x00", 6 },
+        { "a number in place of a message", "\x28\x01", 2 },
 };
 
 TEST_ROWS(test_wrong, "/csi-messages/wrong", wrong, row) {
@@ -203,6 +208,22 @@ TEST_ROWS(test_wrong, "/csi-messages/wrong", wrong, row) {
                 csi_read(&csi__node_publish_volume_request__descriptor, (const uint8_t *) row->bytes, row->size, &m),
                 ==, -EBADMSG);
         g_assert_null(m);
+}
+
+/* A field of two bytes takes protobuf-c up to 100. */
+TEST(test_many_fields, "/csi-messages/many-fields") {
+        g_autofree char *entries = g_malloc(2 * 16385);
+        ProtobufCMessage *m = NULL;
+
+        for (unsigned i = 0; i < 16385; i++)
+                memcpy(entries + 2 * i, "\x42\x00", 2);
+        g_assert_cmpint(
+                csi_read(&csi__node_publish_volume_request__descriptor, (const uint8_t *) entries, 2 * 16384, &m), ==,
+                0);
+        csi_free(m);
+        g_assert_cmpint(
+                csi_read(&csi__node_publish_volume_request__descriptor, (const uint8_t *) entries, 2 * 16385, &m), ==,
+                -EBADMSG);
 }
 
 TEST(test_text, "/csi-messages/text") {
