@@ -49,7 +49,7 @@ yes 'a volume with files: nobody uses it' selvolctl unmount -q "$targets/big"
 
 yes 'upgrade of the module' dpkg -i --force-depends other/selvol-selinux_*.deb
 yes 'upgrade: callers work' start_callers s0:c8
-yes 'upgrade' dpkg -i --force-depends other/selvol_*.deb other/selvol-podman_*.deb
+yes 'upgrade' dpkg -i --force-depends other/selvol{,-podman,-csi}_*.deb
 is 'upgrade: the version' "$(version)" "$(version_in other)"
 yes 'upgrade: it runs' runs
 yes 'upgrade: the volume plugin answers' plugin_answers
@@ -65,7 +65,7 @@ like 'upgrade: the volume belongs to the one that waited' "$(stat -c %C "$target
 yes 'upgrade: it gives the volume back' selvolctl unmount -q "$targets/other"
 yes 'upgrade: the volume is mounted as before' selvolctl mount -q data "$disk" --level s0:c1,c2
 
-yes 'unpacked, and not configured' dpkg --force-depends --unpack new/selvol_*.deb new/selvol-podman_*.deb
+yes 'unpacked, and not configured' dpkg --force-depends --unpack new/selvol{,-podman,-csi}_*.deb
 yes 'unpacked: the old processes work' selvolctl mount -q data "$disk" --level s0:c1,c2
 yes 'unpacked: the worker starts anew' systemctl restart selvol-worker
 like 'unpacked: selvold and the worker do not work together' "$(selvolctl mount -q data "$disk" --level s0:c1,c2 2>&1)" \
@@ -77,12 +77,12 @@ is 'downgrade: the version' "$(version)" "$(version_in new)"
 yes 'downgrade: it runs' runs
 yes 'downgrade: its holder stays' is_listed "$T"
 
-like 'remove: it says what stays' "$(dpkg -r selvol-podman selvol selvol-selinux 2>&1)" 'volumes stay mounted'
+like 'remove: it says what stays' "$(dpkg -r selvol-podman selvol-csi selvol selvol-selinux 2>&1)" 'volumes stay mounted'
 no 'remove: nothing runs' pgrep -f /usr/libexec/selvol
 is 'remove: no module' "$(modules selvol)" ''
 yes 'remove: the volume stays mounted' test -e "$T/file"
 
-yes 'purge' dpkg -P selvol-podman selvol selvol-selinux
+yes 'purge' dpkg -P selvol-podman selvol-csi selvol selvol-selinux
 is 'purge: only the targets in use are left' "$(find / -xdev -path /root -prune -o -name '*selvol*' ! -name 'selvol-guest*' -print)" "$targets"
 is 'purge: no module' "$(modules selvol)" ''
 yes 'purge: the volume stays mounted' test -e "$T/file"
