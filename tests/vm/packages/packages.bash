@@ -14,7 +14,7 @@ runs() { wait_for systemctl -q is-active selvold.service selvol-worker.socket; }
 domain() { ps -eo label=,comm= | awk -v c="$1" '$2 == c { split($1, part, ":"); print part[3]; exit }'; }
 type_of() { stat -c %C "$1" | cut -d: -f3; }
 # modules NAME...: the priorities and names of these modules
-modules() { semodule -lfull | awk -v names=" $* " 'index(names, " " $2 " ") { print $1, $2 }' | sort | xargs; }
+modules() { semodule -lfull | awk -v names=" $* " 'index(names, " " $2 " ") { print $1 + 0, $2 }' | sort | xargs; }
 is_listed() { selvolctl list --json | grep -q "\"Target\":\"$1\""; }
 
 # retried COMMAND...: a caller that repeats its call after an error, for half a minute; "heard" has the errors
