@@ -171,7 +171,7 @@ static void describe(GString *protocol, const MessageType *type) {
         for (size_t i = 0; i < type->n_fields; i++) {
                 const MessageField *f = &type->fields[i];
 
-                g_string_append_printf(protocol, " %c", f->kind);
+                g_string_append_printf(protocol, " %c", (int) f->kind);
                 for (size_t j = 0; f->kind == KIND_WORD && j < f->words->n; j++)
                         g_string_append_printf(protocol, ",%s", strempty(f->words->words[j]));
         }
