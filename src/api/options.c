@@ -132,7 +132,7 @@ static int read_options(sd_bus_message *m, RequestMethod method, const OptionTar
 int options_read(sd_bus_message *m, RequestMethod method, Request *q, VerifyDepth *ret_depth, Failure *f) {
         int access_mode = (int) q->access_mode, relabel_by = (int) q->relabel_by, read_only = q->read_only,
             depth = VERIFY_ROOT, force = q->walk.force, user_namespace = q->user_namespace, ephemeral = q->ephemeral,
-            release_on_umount = q->release_on_umount, r;
+            release_on_umount = q->release_on_umount, replace = q->replace, r;
         const OptionTarget targets[REQUEST_OPTIONS] = {
                 [OPTION_SELINUX_LEVEL] = { &q->level, NULL },
                 [OPTION_SELINUX_CONTEXT] = { &q->context, NULL },
@@ -154,6 +154,7 @@ int options_read(sd_bus_message *m, RequestMethod method, Request *q, VerifyDept
                 [OPTION_FS_GROUP_CHANGE_POLICY] = { &q->fs_group_change_policy, fs_group_change_policy_from_string },
                 [OPTION_USER_NAMESPACE] = { &user_namespace, NULL },
                 [OPTION_EPHEMERAL] = { &ephemeral, NULL },
+                [OPTION_REPLACE] = { &replace, NULL },
                 [OPTION_RELEASE_ON_UMOUNT] = { &release_on_umount, NULL },
                 [OPTION_DEPTH] = { &depth, verify_depth_from_string },
                 [OPTION_FORCE] = { &force, NULL },
@@ -171,6 +172,7 @@ int options_read(sd_bus_message *m, RequestMethod method, Request *q, VerifyDept
         q->user_namespace = user_namespace;
         q->ephemeral = ephemeral;
         q->release_on_umount = release_on_umount;
+        q->replace = replace;
         q->walk.force = force;
         if (ret_depth)
                 *ret_depth = (VerifyDepth) depth;

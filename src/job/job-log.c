@@ -146,6 +146,8 @@ static void print_done(FILE *f, const Job *job) {
                 fputs(", sharing the mount at ", f);
                 print_escaped(f, job->share_target);
         }
+        if (job->replaced)
+                fputs(", in place of another program's mount", f);
         if (sharer)
                 fprintf(f, ", also held as volume %s", sharer->id);
         fputs(" (", f);

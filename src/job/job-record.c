@@ -90,8 +90,8 @@ static Holder *holder_new(const Job *job, bool adopted) {
         return h->name && h->target && h->spec && h->context && h->device && h->superblock ? TAKE_PTR(h) : NULL;
 }
 
-/* Records the source, the type and the options that a later mount of the same files needs. Those of a shared
- * mount don't change. */
+/* Records the source, the type and the options that a later mount of the same files needs, also those that it
+ * has kept of the mount that it replaces. Those of a shared mount don't change. */
 static int fill_volume(const Job *job, Volume *v) {
         const char *type = job->observed.fs_type ? job->observed.fs_type : job->request.fs_type;
         const Request *q = &job->request;
@@ -127,7 +127,8 @@ static int fill_volume(const Job *job, Volume *v) {
         r = free_and_strdup(&v->mount_type, strempty(type));
         if (r < 0)
                 return r;
-        return strv_copy(q->mount_options, &v->mount_options);
+        r = strv_copy(q->mount_options, &v->mount_options);
+        return r < 0 ? r : mount_options_keep(&v->mount_options, p->kept_options);
 }
 
 /* Makes the record of a new volume; only job_add_intent() adds it. */

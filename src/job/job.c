@@ -150,12 +150,32 @@ void job_set_deadline(Job *job, uint64_t usec) {
         job_set_timer(job);
 }
 
+/* The caller has to know that the target is not as it was, for each reason to fail. */
+static void tell_replaced(Job *job) {
+        const char *text =
+                !job->replaced ? " What another program has mounted at the target may be unmounted."
+                : job->identity.id != 0
+                        ? " What another program had mounted at the target was unmounted."
+                        : " What another program had mounted at the target was unmounted, so the target is empty now.";
+        char *told;
+
+        if (!job->replacing || !job->failure.message || strstr(job->failure.message, text))
+                return;
+        told = strdup_printf("%s%s", job->failure.message, text);
+        if (!told)
+                return;
+        free(job->failure.message);
+        job->failure.message = told;
+}
+
 void job_fail(Job *job, int r) {
         /* LIMIT_REACHED says that nothing was done. */
         const bool begun = job->walk_asked || job->state == JOB_ACTING;
         FailureKind kind = r == -ENOMEM && !begun ? FAILURE_LIMIT_REACHED : FAILURE_WORKER_FAILED;
         const char *text;
 
+        if (job_has_failed(job))
+                tell_replaced(job);
         if (job_has_failed(job) || r >= 0)
                 return;
         /* sd-bus returns -ENXIO or -EBUSY for a message with other types than expected. */
@@ -166,6 +186,7 @@ void job_fail(Job *job, int r) {
                        : strerror(-r);
         if (failure_set(&job->failure, kind, "%s", text) < 0)
                 job->failure = (Failure){ .kind = kind, .message = NULL };
+        tell_replaced(job);
 }
 
 const char *job_result(const Job *job) {

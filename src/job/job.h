@@ -129,6 +129,8 @@ struct Job {
         Observed observed;
         MountIdentity identity; /* of the mount that may be published; id 0: none */
         bool intent_recorded;   /* this job, not a lost earlier one, set the holder's state "mounting" */
+        bool replacing;         /* what another program has mounted at the target may be unmounted */
+        bool replaced;          /* it is */
         bool walk_asked;        /* the child may have changed files */
         bool volume_is_new;     /* only this job needs the volume's record */
         bool unheard;           /* was canceled when nobody waited for it, by nobody who named it */

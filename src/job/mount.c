@@ -22,6 +22,7 @@ static int append_mount_call(const Job *job, sd_bus_message *call) {
                 .fs_type = job->request.fs_type,
                 .target = job->request.target,
                 .expected = { .id = expected ? h->mount_id : 0, .device = expected ? h->device : NULL },
+                .replace = job->request.replace,
                 .only_plan = job->operation == OPERATION_PLAN,
         };
 

@@ -151,6 +151,16 @@ static bool is_unasked(const Job *job, bool has_question) {
         return job->question || !has_question || job->state != JOB_RUNNING;
 }
 
+/* The child replaces what another program has mounted. From the unmount to the end of the job it has its time
+ * anew if the callers were answered meanwhile. */
+static void take_replacing(Job *job, WorkerAt at) {
+        job->replacing = true;
+        job->replaced = at == WORKER_AT_REPLACED;
+        job->at = job->replaced ? AT_STAGE : AT_UNMOUNT;
+        if (job->replaced && job->deadline_usec == UINT64_MAX)
+                job_set_deadline(job, job_timeout_usec(job));
+}
+
 /* The signal At. */
 static int on_at(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         Job *job = userdata;
@@ -164,6 +174,8 @@ static int on_at(sd_bus_message *m, void *userdata, sd_bus_error *error) {
                 r = worker_at_from_string(word);
         if (r < 0)
                 (void) disbelieve_child(job, -EBADMSG);
+        else if (r != WORKER_AT_LOOK && job->operation == OPERATION_MOUNT && job->request.replace)
+                take_replacing(job, r);
         else if (job->at <= AT_LOOK)
                 job->at = r == WORKER_AT_UNMOUNT && job->operation == OPERATION_UNMOUNT ? AT_UNMOUNT : AT_LOOK;
         return 0;
@@ -256,6 +268,11 @@ static int on_plan(sd_bus_message *m, void *userdata, sd_bus_error *error) {
                   (unsigned long long) job->id, strempty(job->observed.fs_type), strempty(job->observed.superblock),
                   job->observed.n_mounts);
         r = decide_plan(job, &q, &a);
+        /* Another child would not know the options of the mount that is gone. */
+        if (r == 0 && a.step == PLAN_WAIT && job->replaced)
+                r = job_has_failed(job) ? (int) job->failure.kind
+                                        : failure_set(&job->failure, FAILURE_BUSY,
+                                                      "The configuration was changed meanwhile: try again.");
         if (r == 0 && a.step == PLAN_WAIT) {
                 /* When its child is gone, the job waits as if nothing had been recorded for it. */
                 job_revert(job);
@@ -431,6 +448,8 @@ static int on_child_reply(sd_bus_message *reply, void *userdata, sd_bus_error *e
                         take_reply(job, reply);
                         return 0;
                 }
+                /* A child that answers has unmounted what it said, and nothing else. */
+                job->replacing = job->replaced || (job->replacing && !peer_error_is_answer(e));
                 if (job->state != JOB_STOPPING)
                         job_fail(job, peer_error_read(e, &job->failure));
                 /* The worker may have another configuration: the watch tells. */
@@ -469,9 +488,9 @@ static int append_settling_unmount(const Job *job, sd_bus_message *call) {
 }
 
 static void settle_loss(Job *job) {
-        if (!job_has_failed(job) && failure_set(&job->failure, FAILURE_WORKER_FAILED,
-                                                "The worker gave no answer: see 'journalctl -u selvol-worker'.") < 0)
-                job_fail(job, -ENOMEM);
+        if (!job_has_failed(job))
+                job_fail(job, failure_set(&job->failure, FAILURE_WORKER_FAILED,
+                                          "The worker gave no answer: see 'journalctl -u selvol-worker'."));
         if (job->identity.id == 0) {
                 job_conclude_failed(job);
                 return;

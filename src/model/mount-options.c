@@ -222,6 +222,35 @@ int mount_options_add(char ***options, char *const *more) {
         return 0;
 }
 
+static bool is_about_access_times(const char *option) {
+        return streq(option, "noatime") || streq(option, "atime") || streq(option, "relatime") ||
+               streq(option, "strictatime");
+}
+
+static bool access_times_are_passed(char *const *options) {
+        for (size_t i = 0; options && options[i]; i++)
+                if (is_about_access_times(options[i]))
+                        return true;
+        return false;
+}
+
+int mount_options_keep(char ***options, char *const *replaced) {
+        const bool access_times = access_times_are_passed(*options);
+        _cleanup_strv_ char **all = NULL;
+        int r = 0;
+
+        for (size_t i = 0; r >= 0 && replaced && replaced[i]; i++)
+                if (!key_is_passed(*options, replaced[i]) && !(access_times && is_about_access_times(replaced[i])))
+                        r = strv_extend(&all, replaced[i]);
+        for (size_t i = 0; r >= 0 && *options && (*options)[i]; i++)
+                r = strv_extend(&all, (*options)[i]);
+        if (r < 0)
+                return r;
+        strv_free(*options);
+        *options = TAKE_PTR(all);
+        return 0;
+}
+
 /* Compares wanted as text: file systems may read a number with a leading zero as octal. */
 static int check_group_option(char *const *options, const FileSystem *fs, const char *wanted, Failure *f) {
         if (!strv_contains(fs->group_options, "gid="))

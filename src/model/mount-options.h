@@ -34,6 +34,11 @@ int mount_options_check(char *const *options, const Settings *settings, const Fi
  * may have some of them. */
 int mount_options_add(char ***options, char *const *more) _warn_unused_;
 
+/* Puts the options of a mount that is replaced before the caller's, which win: an option is left out if the
+ * caller passed its key, or one about access times beside another one. Returns 0 or -ENOMEM; *options is
+ * unchanged then. */
+int mount_options_keep(char ***options, char *const *replaced) _warn_unused_;
+
 /* Whether an option of n bytes is an attribute that each mount of a file system has for itself
  * (mount_setattr(2)). All other options belong to the file system. */
 bool mount_option_is_attribute(const char *option, size_t n) _pure_;

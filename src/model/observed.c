@@ -32,6 +32,7 @@ void observed_done(Observed *o) {
         free(o->superblock);
         free(o->link);
         free(o->elsewhere);
+        strv_free(o->replaced);
         mount_facts_free(o->mounts, o->n_mounts);
         *o = (Observed){ 0 };
 }

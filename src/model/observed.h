@@ -54,6 +54,9 @@ typedef struct Observed {
         /* The recorded file system is another one, and still on this node: its own link. NULL: not
          * so, or not known. */
         char *elsewhere;
+        /* The options of the mount at the target that the new mount replaces, which is not among the mounts
+         * then: as a mount with the same effect needs them, and "ro". NULL: none. */
+        char **replaced;
         MountFact *mounts; /* all mounts of the source's superblock */
         size_t n_mounts;
         bool mounts_unknown; /* the superblock is in use, but the worker has not looked for its mounts */

@@ -356,6 +356,10 @@ int request_validate(Request *q, const Settings *settings, Failure *f) {
                 return r;
         if (q->fs_type && !settings_file_system(settings, q->fs_type))
                 return fs_type_refuse(q->fs_type, f);
+        if (q->replace && !q->by_root)
+                return failure_set(
+                        f, FAILURE_INVALID_OPTION,
+                        "Option \"Replace\" is for root alone, as it unmounts what another program has mounted.");
         r = context_validate(q, f);
         if (r != 0)
                 return r;
@@ -400,5 +404,6 @@ bool request_equal(const Request *a, const Request *b) {
         return strv_equal(a->mount_options, b->mount_options) && a->access_mode == b->access_mode &&
                a->policy == b->policy && a->selinux_mount_supported == b->selinux_mount_supported &&
                a->read_only == b->read_only && a->fs_group == b->fs_group && a->relabel_by == b->relabel_by &&
-               a->walk.force == b->walk.force && a->ephemeral == b->ephemeral && a->by_root == b->by_root;
+               a->walk.force == b->walk.force && a->ephemeral == b->ephemeral && a->replace == b->replace &&
+               a->by_root == b->by_root;
 }

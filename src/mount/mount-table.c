@@ -5,6 +5,7 @@
 #include <libmount.h>
 
 #include "model/context.h"
+#include "model/limits.h"
 #include "model/settings.h"
 #include "mount/mount-table.h"
 #include "mount/overlap.h"
@@ -268,6 +269,56 @@ int mount_table_overrides_labels(const MountTable *table, uint64_t id) {
         if (!m)
                 return -ENOENT;
         return has_option(m->fs_options, "defcontext") || has_option(m->fs_options, "rootcontext");
+}
+
+/* Appends the options of a line's column. libmount knows that commas within quotes separate nothing. */
+static int append_options(const char *column, char ***list) {
+        char *const without_effect[] = { (char *) "rw",
+                                         (char *) "nosuid",
+                                         (char *) "nodev",
+                                         (char *) "relatime",
+                                         (char *) "seclabel",
+                                         (char *) "idmapped",
+                                         NULL };
+        char *rest = (char *) column, *name, *value;
+        size_t name_size, value_size;
+        int r;
+
+        while ((r = mnt_optstr_next_option(&rest, &name, &name_size, &value, &value_size)) == 0) {
+                const char *end = value ? value + value_size : name + name_size;
+                _cleanup_free_ char *raw = strndup(name, (size_t) (end - name)), *option = NULL;
+
+                if (!raw)
+                        return -ENOMEM;
+                if (startswith(raw, "context=") || strv_contains(without_effect, raw) || strv_contains(*list, raw))
+                        continue;
+                option = string_escape(raw, OPTION_MAX);
+                if (!option)
+                        return -ENOMEM;
+                r = strv_extend(list, option);
+                if (r < 0)
+                        return r;
+        }
+        return r < 0 ? r : 0;
+}
+
+int mount_table_find_options(const MountTable *table, uint64_t id, char ***ret) {
+        const Mount *m = mountinfo_find(table, id);
+        _cleanup_strv_ char **options = NULL;
+        int r;
+
+        if (!m)
+                return -ENOENT;
+        r = append_options(m->options, &options);
+        if (r >= 0)
+                r = append_options(m->fs_options, &options);
+        /* The table has no word for strictatime. */
+        if (r >= 0 && !has_option(m->options, "noatime") && !has_option(m->options, "relatime"))
+                r = strv_extend(&options, "strictatime");
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(options);
+        return 0;
 }
 
 int mount_table_is_slave(const MountTable *table, uint64_t id) {

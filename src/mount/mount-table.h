@@ -38,6 +38,12 @@ int mount_table_find_root(const MountTable *table, uint64_t id, char **ret) _war
  * despite seclabel. Returns 1, 0 or -ENOENT. */
 int mount_table_overrides_labels(const MountTable *table, uint64_t id) _warn_unused_;
 
+/* Lists the options, one in each string, with which a mount would have the same effect as the mount with the
+ * id: those of the mount and its superblock, and "ro", escaped. Leaves out context=, nosuid and nodev, which
+ * selvol sets itself, and what says nothing: rw, relatime, seclabel, idmapped. Not for the table of
+ * mount_table_read_own(), which may lack options. Returns 0, -ENOMEM or -ENOENT. */
+int mount_table_find_options(const MountTable *table, uint64_t id, char ***ret) _warn_unused_;
+
 /* Whether the mount is idmapped (mount_setattr(2)). Returns 1, 0 or -ENOENT. */
 int mount_table_is_idmapped(const MountTable *table, uint64_t id) _warn_unused_;
 

@@ -80,6 +80,7 @@ void plan_done(Plan *p) {
         free(p->context);
         free(p->text);
         strv_free(p->mount_options);
+        strv_free(p->kept_options);
         for (size_t i = 0; i < p->n_conflicts; i++)
                 conflict_done(&p->conflicts[i]);
         free(p->conflicts);

@@ -25,6 +25,7 @@ typedef struct Plan {
         Reason reason;
         char *text;           /* the reason in a sentence */
         char **mount_options; /* the options of the mount, without context=, nosuid and nodev */
+        char **kept_options;  /* those of them that the mount shows which this one replaces */
         bool read_only;
         bool renewed; /* the volume is another file system than the recorded one: its record begins anew */
         /* selvol relabels the files, not the runtime: before the mount is visible, or, for an adopted mount,

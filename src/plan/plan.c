@@ -215,6 +215,27 @@ bool plan_needs_mounts(const Plan *p, const Volumes *volumes, const char *volume
                others_hold_device(volumes, volume, p->share->device);
 }
 
+/* Takes over the options of the mount that is replaced: it gets none that it did not have, and loses none. An
+ * option that is not allowed is refused here, before anything is unmounted. */
+static int keep_options(const PlanInput *in, const FileSystem *fs, Plan *p, Failure *f) {
+        _cleanup_(mount_options_done) MountOptions o = { 0 };
+        _cleanup_failure_ Failure why = { 0 };
+        int r;
+
+        r = mount_options_parse(in->observed->replaced, &o, &why);
+        if (r == 0 && fs)
+                r = mount_options_check(o.options, in->settings, fs, &why);
+        if (r > 0)
+                return failure_set(f, why.kind,
+                                   "What is mounted at the target would lose an option, so it is not replaced. %s",
+                                   why.message);
+        if (r < 0)
+                return r;
+        p->read_only = p->read_only || o.read_only;
+        p->kept_options = TAKE_PTR(o.options);
+        return 0;
+}
+
 int plan_make(const PlanInput *in, Plan *ret, Failure *f) {
         assert(in && in->node && in->settings && in->request && in->volumes && in->observed);
 
@@ -236,6 +257,9 @@ int plan_make(const PlanInput *in, Plan *ret, Failure *f) {
         r = plan_check_source(&others, q, in->settings, &p.renewed, f);
         if (r != 0)
                 return r;
+        r = keep_options(in, fs, &p, f);
+        if (r != 0)
+                return r;
         /* The record of another file system says nothing. */
         if (p.renewed)
                 others.own = NULL;
@@ -244,6 +268,8 @@ int plan_make(const PlanInput *in, Plan *ret, Failure *f) {
                 return r;
         plan_decide_group(in->settings, q, fs, &p);
         r = plan_mount_options(in->settings, fs ? fs->name : NULL, p.strategy, q->mount_options, &p.mount_options, f);
+        if (r == 0)
+                r = mount_options_keep(&p.mount_options, p.kept_options);
         if (r != 0)
                 return r;
         /* The program that made an adopted mount has chosen its options already. */

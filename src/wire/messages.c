@@ -14,6 +14,7 @@ DEFINE_STRING_TABLE(plan_step, PlanStep);
 static const char *const worker_at_table[WORKER_AT_WORDS] = {
         [WORKER_AT_LOOK] = "look",
         [WORKER_AT_UNMOUNT] = "unmount",
+        [WORKER_AT_REPLACED] = "replaced",
 };
 DEFINE_STRING_TABLE(worker_at, WorkerAt);
 
@@ -57,6 +58,7 @@ static const MessageField observed_fields[] = {
         FIELD_IDENTITY(Observed, identity),
         FIELD_LINE_OR_NULL(Observed, link),
         FIELD_LINE_OR_NULL(Observed, elsewhere),
+        FIELD_LINES(Observed, replaced, PLAN_OPTIONS_MAX),
         FIELD_BOOL(Observed, mounts_unknown),
         FIELD_BOOL(Observed, hidden),
         FIELD_ARRAY(Observed, mounts, n_mounts, mount_fact, SIZE_MAX),
@@ -132,6 +134,7 @@ static const MessageField mount_call_fields[] = {
         FIELD_STRUCT(MountCall, expected, mount_identity),
         FIELD_IDENTITY(MountCall, file_system),
         FIELD_TEXT(MountCall, link),
+        FIELD_BOOL(MountCall, replace),
         FIELD_BOOL(MountCall, only_plan),
 };
 DEFINE_MESSAGE(MountCall, mount_call, MOUNT_CALL_TYPE);

@@ -19,7 +19,7 @@ DECLARE_MESSAGE_OF_MODEL(MountFact, mount_fact);
 #define MOUNT_OUTCOME_TYPE "(" MOUNT_FACT_TYPE "suubtsb)"
 DECLARE_MESSAGE_OF_MODEL(MountOutcome, mount_outcome);
 
-#define OBSERVED_TYPE "(sbsssssbba" MOUNT_FACT_TYPE ")"
+#define OBSERVED_TYPE "(sbsssssasbba" MOUNT_FACT_TYPE ")"
 DECLARE_MESSAGE_OF_MODEL(Observed, observed);
 
 #define MARK_TYPE "(sssbsu)"
@@ -65,10 +65,11 @@ typedef struct MountCall {
         MountIdentity expected; /* mount at the target, if this repeats a request; id 0: none */
         Identity file_system;   /* that the record of the volume has; unknown: none */
         char *link;             /* the own link of its device; "": none */
+        bool replace;           /* unmount what another program has mounted at the target */
         bool only_plan;         /* end with an empty result when the answer to Plan has been checked */
 } MountCall;
 
-#define MOUNT_CALL_TYPE "(" CALL_ORIGIN_TYPE "sss" MOUNT_IDENTITY_TYPE "ssb)"
+#define MOUNT_CALL_TYPE "(" CALL_ORIGIN_TYPE "sss" MOUNT_IDENTITY_TYPE "ssbb)"
 DECLARE_MESSAGE(MountCall, mount_call);
 
 typedef struct AdoptCall {
@@ -144,7 +145,7 @@ typedef struct UnmountResult {
 DECLARE_MESSAGE(UnmountResult, unmount_result);
 
 /* Where a child is (the signal At). */
-typedef enum WorkerAt { WORKER_AT_LOOK, WORKER_AT_UNMOUNT, WORKER_AT_WORDS } WorkerAt;
+typedef enum WorkerAt { WORKER_AT_LOOK, WORKER_AT_UNMOUNT, WORKER_AT_REPLACED, WORKER_AT_WORDS } WorkerAt;
 DECLARE_STRING_TABLE(worker_at, WorkerAt);
 
 /* A child that still runs for another process, perhaps for one that is gone. */

@@ -36,6 +36,7 @@ typedef enum RequestOptionId {
         OPTION_FS_GROUP_CHANGE_POLICY,
         OPTION_USER_NAMESPACE,
         OPTION_EPHEMERAL,
+        OPTION_REPLACE,
         OPTION_RELEASE_ON_UMOUNT,
         OPTION_DEPTH,
         OPTION_FORCE,

@@ -33,8 +33,10 @@
  *
  * Mount(MountCall) -> OperationResult: stages the source and publishes the mount at the target; asks Plan.
  *   Nothing is visible unless Mount succeeds. If entries fail in a walk, the result says so, and nothing is
- *   published. If the expected mount is there already, Mount does nothing and asks nothing. A call that only
- *   plans ends with an empty result when the answer to Plan has been checked.
+ *   published. If the expected mount is there already, Mount does nothing and asks nothing. With replace it
+ *   unmounts what another program has mounted at the target from the source, before it stages, as the kernel
+ *   gives no second context to a superblock. A call that only plans ends with an empty result when the answer
+ *   to Plan has been checked.
  * Adopt(AdoptCall) -> OperationResult: adopts the foreign mount at the target; asks Plan.
  * Change(ChangeCall) -> OperationResult: changes the files of a volume, through one of its mounts or a staged
  *   one; asks Plan.
@@ -66,7 +68,8 @@
  *   before the first file. total is the number of entries, 0: unknown. A walk without signals hangs.
  * Changed(MountChanges): see Watch.
  * At(s): the child is about to look at source and target ("look"), or to call umount2(2) ("unmount"), from
- *   which a child should not be killed. Without it the worker itself hangs.
+ *   which a child should not be killed. Without it the worker itself hangs. A Mount that replaces another
+ *   program's mount sends "unmount", too, and "replaced" when that mount is gone.
  * OrphanGone(): on a connection that watches: a child that Watch has listed is gone; another Watch lists the
  *   others.
  * NodeChanged(Node): on a connection that watches: the mode or the policy of SELinux has changed; sent within

@@ -16,6 +16,7 @@
 #include "worker/files-change.h"
 #include "worker/observe.h"
 #include "worker/operations.h"
+#include "worker/replace.h"
 
 /* A repeated request may find its mount at the target. */
 static int find_repeated(const MountCall *call, const Target *target, OperationResult *result, Failure *f) {
@@ -58,8 +59,9 @@ static int ask_and_look(Child *c, PlanQuestion *question, const Source *source, 
         return ask_checked(c, question, source->fs, ret, f);
 }
 
-static int observe_and_ask(Child *c, const MountCall *call, const Source *source, PlanQuestion *question,
-                           PlanAnswer *ret, Failure *f) {
+/* replaced: id 0: none. */
+static int observe_and_ask(Child *c, const MountCall *call, const Source *source, const Target *target,
+                           const MountIdentity *replaced, PlanQuestion *question, PlanAnswer *ret, Failure *f) {
         const SourceSearch recorded = { .volume = call->origin.volume,
                                         .link = call->link,
                                         .identity = &call->file_system,
@@ -74,6 +76,11 @@ static int observe_and_ask(Child *c, const MountCall *call, const Source *source
         r = observe_source(source, o);
         if (r < 0)
                 return r;
+        if (replaced->id != 0) {
+                r = replace_observe(c, source, target, replaced, o, f);
+                if (r != 0)
+                        return r;
+        }
         r = source_find_elsewhere(&recorded, &o->identity, &o->elsewhere);
         return r < 0 ? r : ask_and_look(c, question, source, ret, f);
 }
@@ -170,7 +177,7 @@ static int publish_staged(Child *c, const MountCall *call, const PlanAnswer *ans
         return r;
 }
 
-static void log_mounted(const MountOutcome *o, uint64_t usec) {
+static void log_mounted(const MountOutcome *o, bool replaced, uint64_t usec) {
         _cleanup_free_ char *target = string_escape(o->fact.target, 200),
                             *source = string_escape(o->fact.source, 200), *duration = strdup_printf("%" PRIu64, usec);
         const LogField fields[] = {
@@ -179,9 +186,25 @@ static void log_mounted(const MountOutcome *o, uint64_t usec) {
                 { "SELVOL_DURATION_USEC", duration },
         };
 
-        log_fields(LOG_INFO, fields, ELEMENTSOF(fields), "Mounted %s on %s%s%s%s.", strempty(source),
+        log_fields(LOG_INFO, fields, ELEMENTSOF(fields), "Mounted %s on %s%s%s%s%s.", strempty(source),
                    strempty(target), isempty(o->fact.context) ? "" : " with context ", o->fact.context,
-                   o->fact.read_only ? ", read-only" : "");
+                   o->fact.read_only ? ", read-only" : "", replaced ? ", in place of another program's mount" : "");
+}
+
+/* Stages, prepares and publishes. Publishes nothing if entries failed. */
+static int mount_source(Child *c, const MountCall *call, const Source *source, PlanQuestion *question,
+                        PlanAnswer *answer, const Target *target, OperationResult *result, Failure *f) {
+        _cleanup_(private_mount_done) PrivateMount staged = PRIVATE_MOUNT_INIT;
+        const Fingerprint before = source_read_fingerprint(source);
+        int r;
+
+        r = private_mount_stage(c, source, question, answer, &staged, &result->outcome, f);
+        if (r != 0)
+                return r;
+        r = prepare_staged(c, call, source, &before, question, answer, &staged, result, f);
+        if (r != 0 || files_failed(result))
+                return r;
+        return publish_staged(c, call, answer, &staged, target, result, f);
 }
 
 int operation_mount(Child *c, const MountCall *call, OperationResult *result, Failure *f) {
@@ -189,9 +212,8 @@ int operation_mount(Child *c, const MountCall *call, OperationResult *result, Fa
         _cleanup_(plan_answer_done) PlanAnswer answer = PLAN_ANSWER_INIT;
         _cleanup_(target_done) Target target = TARGET_INIT;
         _cleanup_(source_done) Source source = SOURCE_INIT;
-        _cleanup_(private_mount_done) PrivateMount staged = PRIVATE_MOUNT_INIT;
+        _cleanup_(mount_identity_done) MountIdentity replaced = { 0 };
         uint64_t start = now_monotonic_usec();
-        Fingerprint before;
         int r;
 
         r = child_enter(c, call->only_plan ? WORKER_MOUNT_PLAN : WORKER_MOUNT, &call->origin, call->target, f);
@@ -206,7 +228,7 @@ int operation_mount(Child *c, const MountCall *call, OperationResult *result, Fa
         r = find_repeated(call, &target, result, f);
         if (r != 0 || result->repeated)
                 return r;
-        r = target_check_free(&target, f);
+        r = replace_check_target(call, &target, &replaced, f);
         if (r != 0)
                 return r;
         /* A mount of a directory above may hide the expected mount, which then is not gone. */
@@ -219,24 +241,21 @@ int operation_mount(Child *c, const MountCall *call, OperationResult *result, Fa
                         &source, f);
         if (r != 0)
                 return r;
-        r = target_check_policy(&target, f);
+        r = replaced.id == 0 ? target_check_policy(&target, f) : 0;
         if (r != 0)
                 return r;
-        r = observe_and_ask(c, call, &source, &question, &answer, f);
+        r = observe_and_ask(c, call, &source, &target, &replaced, &question, &answer, f);
         if (r == 0 && source.write_denied && !answer.read_only)
                 r = denial_source_failure(source.fd, source.path, f);
         if (r != 0 || call->only_plan)
                 return r;
-        before = source_read_fingerprint(&source);
-        r = private_mount_stage(c, &source, &question, &answer, &staged, &result->outcome, f);
-        if (r != 0)
-                return r;
-        r = prepare_staged(c, call, &source, &before, &question, &answer, &staged, result, f);
-        if (r != 0 || files_failed(result))
-                return r;
-        r = publish_staged(c, call, &answer, &staged, &target, result, f);
-        if (r != 0)
-                return r;
-        log_mounted(&result->outcome, now_monotonic_usec() - start);
-        return 0;
+        if (replaced.id != 0) {
+                r = replace_unmount(c, &source, &answer, &replaced, &target, f);
+                if (r != 0)
+                        return r;
+        }
+        r = mount_source(c, call, &source, &question, &answer, &target, result, f);
+        if (r == 0 && !files_failed(result))
+                log_mounted(&result->outcome, replaced.id != 0, now_monotonic_usec() - start);
+        return r;
 }

@@ -7,8 +7,9 @@
  *
  *   hang-STEP, held-STEP, die-STEP
  *                      waits for ever, waits until there is DIRECTORY/go, or ends, at a step, which it writes
- *                      to DIRECTORY/at: observe (before the question Plan), mount (after the answer), map,
- *                      publishing (after the answer to Ready), published (after the mount), unmount, walk
+ *                      to DIRECTORY/at: observe (before the question Plan), replaced (after the answer, when
+ *                      another program's mount is gone), mount (after the answer), map, publishing (after the
+ *                      answer to Ready), published (after the mount), unmount, walk
  *   replies-early      waits for no answer to Ready
  *   stuck-STEP         can't be ended at that step, and goes on when there is DIRECTORY/go: publishes,
  *                      unmounts, or ends; until then DIRECTORY/orphan-PID tells others of it
@@ -49,6 +50,7 @@
  *                      believed
  *   identity-NAME      the identity of the file system; without it, one that follows from NAME
  *   link-NAME          the own link of the device
+ *   options-NAME       the options, separated by commas, that a mount of the source by others shows
  *   image-NAME         the image that the source is; without it, the source is a device
  *   mark-NAME, root-NAME, group-NAME
  *                      the mark of the volume, the label of its root, and the group and mode of its root
@@ -596,6 +598,42 @@ static int publish(Operation *o, Failure *f) {
         return 0;
 }
 
+/* The mount of another program at the target is left out of what the plan is made for. */
+static int observe_replaced(Operation *o, const MountCall *call, const MountFact *there, Failure *f) {
+        Observed *seen = &o->question.observed;
+        char *options = read_text(volume_file("options", call->source));
+
+        if (!streq(there->device, device_of(call->source, 0)))
+                return failure_set(f, FAILURE_INVALID_TARGET, "What is mounted at the target is not of %s.",
+                                   call->source);
+        if (seen->n_mounts > 1)
+                return failure_set(f, FAILURE_BUSY, "The file system is mounted at '%s' too.",
+                                   seen->mounts[streq(seen->mounts[0].target, call->target)].target);
+        seen->n_mounts = 0;
+        check(options ? strv_split(options, ",", &seen->replaced) : 0);
+        return 0;
+}
+
+static int unmount_replaced(const MountCall *call, Failure *f) {
+        int lock;
+        Observed table;
+
+        tell_at(WORKER_AT_UNMOUNT);
+        step(call->source, "unmount");
+        if (behaves(call->source, "busy"))
+                return failure_set(f, FAILURE_BUSY, "The mount is in use.");
+        lock = lock_table();
+        table = read_table();
+        for (size_t i = 0; i < table.n_mounts; i++)
+                if (streq(table.mounts[i].target, call->target))
+                        table.mounts[i] = table.mounts[--table.n_mounts];
+        write_table(&table);
+        (void) close(lock);
+        tell_at(WORKER_AT_REPLACED);
+        step(call->source, "replaced");
+        return 0;
+}
+
 static int mount_volume(Operation *o, const MountCall *call, Failure *f) {
         Observed table = read_table();
         const MountFact *there = find_mount(&table, call->target);
@@ -614,14 +652,20 @@ static int mount_volume(Operation *o, const MountCall *call, Failure *f) {
                 o->result.mark = read_mark(there->source);
                 return 0;
         }
-        if (there)
+        if (there && (!call->replace || access(FORMAT("%s/note-%" PRIu64, directory, there->mount_id), F_OK) == 0))
                 return failure_set(f, FAILURE_INVALID_TARGET, "Something is mounted at %s.", call->target);
         observe(o, call->source, call->fs_type, NULL);
+        r = there ? observe_replaced(o, call, there, f) : 0;
+        if (r != 0)
+                return r;
         o->question.observed.elsewhere =
                 find_elsewhere(&call->file_system, call->link, &o->question.observed.identity);
         ask_plan_unlooked(o);
         if (call->only_plan)
                 return 0;
+        r = there ? unmount_replaced(call, f) : 0;
+        if (r != 0)
+                return r;
         step(call->source, "mount");
         if (behaves(call->source, "foreign"))
                 return failure_set(f, FAILURE_PATH_NOT_ALLOWED, "It is mounted at /.");

@@ -25,7 +25,7 @@ static const Case cases[] = {
           .out = "--fs-type=\n--fs-group=\n--fs-group-policy=\n--fs-group-change-policy=\n" },
         { "complete/option-of-verb", "__complete unmount --t", .out = "--timeout=\n" },
         { "complete/option-without-value", "__complete plan --re",
-          .out = "--relabel-by=\n--read-only\n--release-on-umount\n" },
+          .out = "--relabel-by=\n--read-only\n--replace\n--release-on-umount\n" },
         { "complete/no-option", "__complete verify -- --", CALLS(OBJECTS_CALL), .out = "/\n" },
         { "complete/value", "__complete plan --policy=O", .out = "--policy=OnVolumeMount\n" },
         { "complete/value-word", "__complete plan --policy A", .out = "Always\n" },

@@ -71,6 +71,17 @@ void counts_check(const char *file, int line, const WalkCounts *a, const WalkCou
                                 rows[i].name, rows[i].is, rows[i].wanted);
 }
 
+/* As selvold does, takes the options of the mount that is replaced before those of the test. */
+static char **make_options(const Operation *o) {
+        g_autoptr(GStrvBuilder) options = g_strv_builder_new();
+        g_auto(GStrv) passed = g_strsplit(o->arguments.options ? o->arguments.options : "", ",", -1);
+
+        if (o->heard.question.observed.replaced)
+                g_strv_builder_addv(options, (const char **) o->heard.question.observed.replaced);
+        g_strv_builder_addv(options, (const char **) passed);
+        return g_strv_builder_end(options);
+}
+
 static PlanAnswer make_plan_answer(const Operation *o) {
         const Arguments *a = &o->arguments;
         const char *share = a->share ? a->share : g_str_equal(o->method, WORKER_CHANGE) ? a->target : NULL;
@@ -81,7 +92,7 @@ static PlanAnswer make_plan_answer(const Operation *o) {
         return (PlanAnswer){
                 .seclabel = a->suppose_seclabel && o->heard.n_plans == 1 ? 1 : -1,
                 .context = (char *) a->context,
-                .mount_options = a->options ? g_strsplit(a->options, ",", -1) : NULL,
+                .mount_options = make_options(o),
                 .read_only = a->read_only,
                 .share_target = (char *) share,
                 .share_id = a->share_id,
@@ -220,6 +231,7 @@ Operation *operation_start(const Worker *w, const char *method, const Arguments 
                                       .fs_type = (char *) a->fs_type,
                                       .target = (char *) a->target,
                                       .expected = a->expected,
+                                      .replace = a->replace,
                                       .only_plan = a->only_plan };
 
                 g_assert_cmpint(mount_call_append(call, &c), ==, 0);

@@ -14,6 +14,7 @@ typedef struct Arguments {
         Identity file_system; /* of Change: the recorded one */
         const char *link;
         bool only_plan;
+        bool replace;
         bool by_user; /* another caller than root */
         /* The answer */
         PlanStep step;

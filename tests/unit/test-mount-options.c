@@ -243,3 +243,29 @@ TEST(test_group_listed, "/mount-options/group-listed") {
         assert_failure(check(&s, "ntfs3", "context=x", &f), &f, FAILURE_INVALID_OPTION, "context=x");
         assert_failure(check(&s, "ext4", "gid=5", &f), &f, FAILURE_INVALID_OPTION, "gid=5");
 }
+
+/* The caller's options win over those of the mount that is replaced. */
+TEST(test_keep, "/mount-options/keep") {
+        static const struct {
+                const char *passed, *replaced, *all;
+        } rows[] = {
+                { "", "", "" },
+                { "discard", "", "discard" },
+                { "", "noatime,nouuid", "noatime,nouuid" },
+                { "discard,commit=5", "commit=7,nouuid", "nouuid,discard,commit=5" },
+                { "nodiscard", "discard", "discard,nodiscard" }, /* the file system takes the last one */
+                { "noatime", "strictatime,nodiratime", "nodiratime,noatime" },
+                { "atime", "noatime", "atime" },
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+                _cleanup_strv_ char **options = NULL, **replaced = NULL;
+                g_autofree char *joined = NULL;
+
+                g_assert_cmpint(strv_split(rows[i].passed, ",", &options), ==, 0);
+                g_assert_cmpint(strv_split(rows[i].replaced, ",", &replaced), ==, 0);
+                g_assert_cmpint(mount_options_keep(&options, replaced), ==, 0);
+                joined = strv_join(options, ",");
+                g_assert_cmpstr(joined, ==, rows[i].all);
+        }
+}

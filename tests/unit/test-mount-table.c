@@ -230,3 +230,31 @@ TEST(test_device_parse, "/mount-table/device-parse") {
         for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++)
                 g_assert_cmpint(device_parse(wrong[i], &device), ==, -EINVAL);
 }
+
+/* The options with which another mount would have the same effect. */
+TEST(test_options, "/mount-table/options") {
+        static const struct {
+                const char *line, *options;
+        } rows[] = {
+                { "50 1 8:2 / /a rw,nosuid,nodev,relatime - ext4 /dev/sdb rw,seclabel", "" },
+                { "50 1 8:2 / /a ro,noatime,nodiratime - xfs /dev/sdb ro,seclabel,nouuid,logbufs=8",
+                  "ro noatime nodiratime nouuid logbufs=8" },
+                { "50 1 8:2 / /a rw,noexec - ext4 /dev/sdb rw,context=\"a_u:b_r:c_t:s0:c1,c2\",discard",
+                  "noexec discard strictatime" },
+                { "50 1 8:2 / /a rw,relatime,idmapped - ext4 /dev/sdb rw,rootcontext=\"x,y\",sync",
+                  "rootcontext=\"x,y\" sync" },
+                { "50 1 8:2 /s /a rw,relatime - btrfs /dev/sdb rw,subvolid=256,subvol=/a\\040\033",
+                  "subvolid=256 subvol=/a\\x5c040\\x1b" },
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+                g_autofree char *line = g_strdup_printf("%s\n", rows[i].line), *joined = NULL;
+                g_autoptr(MountTable) table = must_read(line);
+                _cleanup_strv_ char **options = NULL;
+
+                g_assert_cmpint(mount_table_find_options(table, 50, &options), ==, 0);
+                joined = strv_join(options, " ");
+                g_assert_cmpstr(joined, ==, rows[i].options);
+                g_assert_cmpint(mount_table_find_options(table, 51, &options), ==, -ENOENT);
+        }
+}
