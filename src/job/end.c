@@ -301,8 +301,9 @@ void job_cancel_verifies(const Job *unmount) {
         }
 }
 
-/* Whether the job is queued before the unmount and useless after it: a mount at the same target, or a relabel
- * or ownership that works through the mount there while the volume has no other holder. */
+/* Whether the job is queued before the unmount and useless after it: a mount at the same target, an adoption
+ * of the mount there that walks, or a relabel or ownership that works through this mount while the volume has
+ * no other holder. */
 static bool is_undone_by(const Job *job, const Job *unmount) {
         const char *target = unmount->request.target;
         const Volume *v = job_volume(job);
@@ -311,6 +312,9 @@ static bool is_undone_by(const Job *job, const Job *unmount) {
                 return false;
         if (job->operation == OPERATION_MOUNT)
                 return streq(job->request.target, target) && job->state <= JOB_RUNNING;
+        /* Without a walk an adoption is soon done, and the unmount then knows its mount. */
+        if (job->operation == OPERATION_ADOPT)
+                return streq(job->request.target, target) && job->state == JOB_RUNNING && job->walk_asked;
         return operation_type(job->operation)->answered_early && v && v->holders && !v->holders->next &&
                streq_ptr(job_is_waiting(job) ? v->holders->target : job->share_target, target);
 }
@@ -321,6 +325,17 @@ void job_cancel_undone(const Job *unmount) {
         DL_FOREACH_SAFE (unmount->jobs->list, job, next)
                 if (is_undone_by(job, unmount))
                         cancel_for_unmount(job);
+}
+
+bool job_cancel_walk(Job *job) {
+        /* Later calls follow in the list. */
+        for (Job *unmount = job->next; unmount; unmount = unmount->next)
+                if (unmount->operation == OPERATION_UNMOUNT && !job_has_outcome(unmount) &&
+                    is_undone_by(job, unmount)) {
+                        cancel_for_unmount(job);
+                        return true;
+                }
+        return false;
 }
 
 /* Time limits. */

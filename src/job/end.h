@@ -27,6 +27,9 @@ void job_cancel(Job *job, const char *by);
 void job_cancel_verifies(const Job *unmount);
 /* Cancels jobs queued before the unmount that would be useless after it. */
 void job_cancel_undone(const Job *unmount);
+/* Cancels the job, whose walk begins, if an unmount that waits for it makes it useless. Returns whether it
+ * does. */
+bool job_cancel_walk(Job *job);
 /* Ends a job with its present result. The job has published nothing, or its child has sent a result. */
 void job_conclude(Job *job);
 /* Like job_conclude(), after job_revert(). */

@@ -329,6 +329,8 @@ static int on_walk(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         job_begin_walk(job);
         job_record_mark(job, &n.mark);
         log_debug("%s: job %llu: Walk is asked.", job->request.volume, (unsigned long long) job->id);
+        if (job_cancel_walk(job))
+                return 1;
         job->question = sd_bus_message_ref(m);
         job_then(job, answer_durable);
         return 1;
