@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <inttypes.h>
+
 #include <utlist.h>
 
 #include "basic/log.h"
@@ -257,12 +259,23 @@ void jobs_expire(Jobs *jobs) {
         }
 }
 
+/* "10 of about 300 entries are done, and 5 were changed"; NULL on lack of memory. */
+static char *describe_walk(const Job *job) {
+        const WalkCounts *c = &job->progress.counts;
+        const uint64_t total = job->progress.total;
+        _cleanup_free_ char *of = total > 0 ? strdup_printf(" of about %" PRIu64, total) : strdup(""),
+                            *changed = operation_type(job->operation)->changes
+                                               ? strdup_printf(", and %" PRIu64 " were changed", c->changed)
+                                               : strdup("");
+
+        return of && changed ? strdup_printf("%" PRIu64 "%s entries are done%s", c->done, of, changed) : NULL;
+}
+
 /* Canceling. */
 
 void job_cancel(Job *job, const char *by) {
         const char *operation = operation_to_string(job->operation);
-        unsigned long long done = job->progress.counts.done, total = job->progress.total;
-        _cleanup_free_ char *of = NULL;
+        _cleanup_free_ char *walk = NULL;
         int r;
 
         if (job->state >= JOB_STOPPING)
@@ -271,12 +284,12 @@ void job_cancel(Job *job, const char *by) {
         if (job->progress.started_usec == 0 || !operation_type(job->operation)->changes)
                 r = failure_set(&job->failure, FAILURE_CANCELED, "The %s was canceled by %s.", operation, by);
         else {
-                of = total > 0 && total >= done ? strdup_printf(" of about %llu", total) : strdup("");
-                r = of ? failure_set(
-                                 &job->failure, FAILURE_CANCELED,
-                                 "The %s was canceled by %s after %llu%s entries, and only a part of the files is right. Try again to complete it.",
-                                 operation, by, done, of)
-                       : -ENOMEM;
+                walk = describe_walk(job);
+                r = walk ? failure_set(
+                                   &job->failure, FAILURE_CANCELED,
+                                   "The %s was canceled by %s: %s, and only a part of the files is right. Try again to complete it.",
+                                   operation, by, walk)
+                         : -ENOMEM;
         }
         job_fail(job, r);
         job_stop(job);
@@ -349,18 +362,18 @@ static int set_timed_out(Job *job) {
                 [AT_UNMOUNT] = "it was unmounted",
         };
         const Volume *v = job_volume(job);
-        _cleanup_free_ char *source = NULL;
+        const bool walked = job->progress.counts.done > 0;
+        _cleanup_free_ char *source = NULL, *walk = walked ? describe_walk(job) : NULL, *what = NULL;
 
         /* Without a limit from the caller, a walk only exceeds its time if it hangs. */
-        if (job->request.timeout_usec > 0 && job->progress.counts.done > 0 && job->at != AT_PUBLISH &&
-            job->at != AT_STATE) {
-                if (!operation_type(job->operation)->changes)
-                        return failure_set(
-                                &job->failure, FAILURE_TIMED_OUT,
-                                "The walk over all files was not done within \"TimeoutUSec\", and a further call begins anew: allow more time.");
-                return failure_set(
-                        &job->failure, FAILURE_TIMED_OUT,
-                        "The walk over all files was not done within \"TimeoutUSec\": try again to complete it, with more time.");
+        if (job->request.timeout_usec > 0 && walked && job->at != AT_PUBLISH && job->at != AT_STATE) {
+                what = walk ? strdup_printf("The walk over all files was not done within \"TimeoutUSec\": %s.", walk)
+                            : NULL;
+                return failure_set_lines(
+                        &job->failure, FAILURE_TIMED_OUT, what,
+                        operation_type(job->operation)->changes
+                                ? "Call again to continue: what is right already is not written again. Or allow more time."
+                                : "Allow more time: a further call begins anew.");
         }
         if (job->at == AT_WORKER)
                 return failure_set(
@@ -372,12 +385,13 @@ static int set_timed_out(Job *job) {
                         "The state could not be written to %s in time, so %s: check the disk that it is on (journalctl -k). Volumes can still be unmounted.",
                         job->jobs->state->directory, describe_unrecorded(job));
         source = string_escape(job->request.source ?: v ? strempty(v->source) : "", 200);
-        if (!source)
+        if (!source || (walked && !walk))
                 return -ENOMEM;
         return failure_set(
                 &job->failure, FAILURE_TIMED_OUT,
-                "The file system%s%s did not answer in time while %s: check its device or server (journalctl -k), or pass \"TimeoutUSec\" for more time. The volume is busy until that attempt has ended; others are not affected.",
-                isempty(source) ? "" : " of ", source, activities[job->at]);
+                "The file system%s%s did not answer in time while %s%s%s%s: check its device or server (journalctl -k), or pass \"TimeoutUSec\" for more time. The volume is busy until that attempt has ended; others are not affected.",
+                isempty(source) ? "" : " of ", source, activities[job->at], walked ? " (" : "", strempty(walk),
+                walked ? ")" : "");
 }
 
 /* Answers the callers that wait now; the job goes on. */
