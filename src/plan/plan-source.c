@@ -153,7 +153,8 @@ int plan_check_source(const Others *others, const Request *q, const Settings *se
         }
         if (r != 0)
                 return r;
-        if (type && !settings_file_system(settings, type))
+        /* A mount that is adopted is there already: plan_make() refuses a change of its files. */
+        if (type && !settings_file_system(settings, type) && !others->adopting)
                 return fs_type_refuse(type, f);
         if (type && q->fs_type && !streq(type, q->fs_type))
                 return failure_set(

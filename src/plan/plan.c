@@ -236,6 +236,11 @@ static int keep_options(const PlanInput *in, const FileSystem *fs, Plan *p, Fail
         return 0;
 }
 
+/* Whether selvol itself may change files. */
+static bool changes_files(const Plan *p) {
+        return p->relabel_here || p->ownership == OWNERSHIP_WALK || p->ownership == OWNERSHIP_MAP;
+}
+
 int plan_make(const PlanInput *in, Plan *ret, Failure *f) {
         assert(in && in->node && in->settings && in->request && in->volumes && in->observed);
 
@@ -282,6 +287,8 @@ int plan_make(const PlanInput *in, Plan *ret, Failure *f) {
                 p.context[0] = '\0';
         p.relabel_here = p.strategy == STRATEGY_RELABEL && q->relabel_by == RELABEL_BY_SERVICE && !isempty(p.context);
         p.runtime_flag = runtime_flag(p.strategy, p.relabel_here);
+        if (in->mounted && !fs && changes_files(&p))
+                return fs_type_refuse(strempty(in->observed->fs_type), f);
 
         r = decide_among_others(in, &others, fs, &p, f);
         if (r < 0)

@@ -11,11 +11,14 @@
 #include "worker/observe.h"
 #include "worker/operations.h"
 
-/* A mount that may hold a secret is only recorded, and gets no mark. */
+/* A mount that may hold a secret, or has a file system that is not configured, such as FUSE, is only
+ * recorded, and gets no mark. */
 static int check_adopted_files(const Child *c, const PlanAnswer *answer, OperationResult *result, Failure *f) {
+        const MountFact *fact = &result->outcome.fact;
         int r;
 
-        r = noted_check_change(c, &result->outcome.fact, true, f);
+        r = settings_file_system(c->settings, fact->fs_type) ? noted_check_change(c, fact, true, f)
+                                                             : fs_type_refuse(fact->fs_type, f);
         if (r <= 0 || files_may_change(&answer->files))
                 return r;
         failure_done(f);

@@ -114,8 +114,10 @@ static void answer_question(Operation *o, sd_bus_message *question) {
                 PlanAnswer answer = make_plan_answer(o);
 
                 /* Mostly selvold knows no other holder, so it asks the worker to look for others. */
-                if (o->heard.question.observed.mounts_unknown && !o->arguments.share && !o->arguments.blind)
+                if (o->heard.question.observed.mounts_unknown && !o->arguments.share && !o->arguments.blind) {
+                        g_strfreev(answer.mount_options);
                         answer = (PlanAnswer){ .step = PLAN_LOOK, .seclabel = -1, .files = FILES_WANTED_INIT };
+                }
                 g_assert_cmpint(plan_answer_append(reply, &answer), ==, 0);
                 g_strfreev(answer.mount_options);
         }

@@ -181,6 +181,25 @@ TEST(test_unsupported, "/mark/unsupported") {
                     MARK_UNSUPPORTED);
 }
 
+/* A file system that is not configured is recorded, and nothing on it is changed, whatever selvold says. */
+TEST(test_unlisted, "/mark/unlisted") {
+        g_autoptr(TestVolume) v = volume_mount("unlisted", "ext2", 0);
+        Arguments labels, group;
+
+        if (!v)
+                return;
+        labels = group = (Arguments){ .target = v->target, .change = MARK_RESET_ALL };
+        set_mark(v->target, MARK_LABELS("complete", "no", LABEL_1));
+        g_auto(Answer) adopted = expect_ok(call_adopt(worker, &labels));
+        g_assert_cmpint(adopted.mark.found, ==, MARK_UNSUPPORTED);
+        g_assert_cmpstr(adopted.outcome.fact.fs_type, ==, "ext2");
+        labels.files = wanted_labels(LABEL_1);
+        group.files = wanted_group(1000);
+        assert_fails(call_adopt(worker, &labels), "TypeNotAllowed", "[FileSystem ext2]");
+        assert_fails(call_adopt(worker, &group), "TypeNotAllowed", "[FileSystem ext2]");
+        assert_mark(v->target, MARK_LABELS("complete", "no", LABEL_1));
+}
+
 /* The mark can't be written. The worker does not mount the volume if the mark claims too much. */
 TEST(test_stuck, "/mark/stuck") {
         static const struct {
