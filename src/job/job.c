@@ -153,10 +153,10 @@ void job_set_deadline(Job *job, uint64_t usec) {
 /* The caller has to know that the target is not as it was, for each reason to fail. */
 static void tell_replaced(Job *job) {
         const char *text =
-                !job->replaced ? " What another program has mounted at the target may be unmounted."
+                !job->replaced ? " The mount that another program made at the target may be unmounted."
                 : job->identity.id != 0
-                        ? " What another program had mounted at the target was unmounted."
-                        : " What another program had mounted at the target was unmounted, so the target is empty now.";
+                        ? " The mount that another program made at the target is unmounted."
+                        : " The mount that another program made at the target is unmounted, so the target is empty now.";
         char *told;
 
         if (!job->replacing || !job->failure.message || strstr(job->failure.message, text))

@@ -129,7 +129,7 @@ struct Job {
         Observed observed;
         MountIdentity identity; /* of the mount that may be published; id 0: none */
         bool intent_recorded;   /* this job, not a lost earlier one, set the holder's state "mounting" */
-        bool replacing;         /* what another program has mounted at the target may be unmounted */
+        bool replacing;         /* the mount that another program made at the target may be unmounted */
         bool replaced;          /* it is */
         bool walk_asked;        /* the child may have changed files */
         bool volume_is_new;     /* only this job needs the volume's record */

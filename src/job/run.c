@@ -151,7 +151,7 @@ static bool is_unasked(const Job *job, bool has_question) {
         return job->question || !has_question || job->state != JOB_RUNNING;
 }
 
-/* The child replaces what another program has mounted. From the unmount to the end of the job it has its time
+/* The child replaces the mount of another program. From the unmount to the end of the job it has its time
  * anew if the callers were answered meanwhile. */
 static void take_replacing(Job *job, WorkerAt at) {
         job->replacing = true;

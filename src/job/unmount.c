@@ -45,7 +45,7 @@ static int check_unmount(Job *job) {
         lost = unrecorded_find(s, job->request.target);
         if (lost && !streq(lost->volume, job->request.volume))
                 return failure_set(&job->failure, FAILURE_INVALID_TARGET,
-                                   "What is mounted at the target is volume %s, not %s: name that one, or none.",
+                                   "The mount at the target is of volume %s, not %s: name that one, or none.",
                                    lost->volume, job->request.volume);
         return 0;
 }

@@ -359,7 +359,7 @@ int request_validate(Request *q, const Settings *settings, Failure *f) {
         if (q->replace && !q->by_root)
                 return failure_set(
                         f, FAILURE_INVALID_OPTION,
-                        "Option \"Replace\" is for root alone, as it unmounts what another program has mounted.");
+                        "Option \"Replace\" is for root alone, as it unmounts the mount of another program.");
         r = context_validate(q, f);
         if (r != 0)
                 return r;

@@ -60,7 +60,7 @@ typedef struct Request {
         int fs_group_change_policy; /* FSGroupChangePolicy, or -1 */
         bool user_namespace;        /* the runtime will idmap the mount */
         bool ephemeral;             /* the record goes with the last holder, see job/forget.h */
-        bool replace;               /* unmount what another program has mounted at the target */
+        bool replace;               /* unmount the mount that another program made at the target */
         bool release_on_umount;     /* another program, such as umount(8), is to unmount the mount */
         bool by_root;               /* the caller is root, whom SourceDevices= does not bind */
         RelabelBy relabel_by;

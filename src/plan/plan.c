@@ -227,7 +227,7 @@ static int keep_options(const PlanInput *in, const FileSystem *fs, Plan *p, Fail
                 r = mount_options_check(o.options, in->settings, fs, &why);
         if (r > 0)
                 return failure_set(f, why.kind,
-                                   "What is mounted at the target would lose an option, so it is not replaced. %s",
+                                   "The mount at the target would lose an option, so it is not replaced. %s",
                                    why.message);
         if (r < 0)
                 return r;

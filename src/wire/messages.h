@@ -65,7 +65,7 @@ typedef struct MountCall {
         MountIdentity expected; /* mount at the target, if this repeats a request; id 0: none */
         Identity file_system;   /* that the record of the volume has; unknown: none */
         char *link;             /* the own link of its device; "": none */
-        bool replace;           /* unmount what another program has mounted at the target */
+        bool replace;           /* unmount the mount that another program made at the target */
         bool only_plan;         /* end with an empty result when the answer to Plan has been checked */
 } MountCall;
 

@@ -45,7 +45,7 @@ const RequestOption request_options[REQUEST_OPTIONS] = {
         [OPTION_EPHEMERAL] = { "Ephemeral", "b", MOUNT, "ephemeral", NULL,
                                "Forget the volume when nobody has it mounted any more" },
         [OPTION_REPLACE] = { "Replace", "b", MOUNT, "replace", NULL,
-                             "Take the place of what another program has mounted at TARGET from SOURCE" },
+                             "Replace the mount of SOURCE that another program made at TARGET" },
         [OPTION_RELEASE_ON_UMOUNT] = { "ReleaseOnUmount", "b", HOLD, "release-on-umount", NULL,
                                        "umount(8) is to end the holder, which is no loss then" },
         [OPTION_DEPTH] = { "Depth", "s", METHOD_VERIFY, "depth", "DEPTH", "What to verify", "root full" },

@@ -34,7 +34,7 @@
  * Mount(MountCall) -> OperationResult: stages the source and publishes the mount at the target; asks Plan.
  *   Nothing is visible unless Mount succeeds. If entries fail in a walk, the result says so, and nothing is
  *   published. If the expected mount is there already, Mount does nothing and asks nothing. With replace it
- *   unmounts what another program has mounted at the target from the source, before it stages, as the kernel
+ *   unmounts the mount of the source that another program made at the target, before it stages, as the kernel
  *   gives no second context to a superblock. A call that only plans ends with an empty result when the answer
  *   to Plan has been checked.
  * Adopt(AdoptCall) -> OperationResult: adopts the foreign mount at the target; asks Plan.

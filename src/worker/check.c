@@ -206,7 +206,7 @@ int noted_check_shared(const Child *c, const Source *source, const MountFact *fa
                 return foreign_check(c, fact, f);
         return failure_set_about(
                 f, FAILURE_PATH_NOT_ALLOWED, fact->target,
-                "What is mounted at '%s' is somebody else's, and is not shared: let selvol mount it, or adopt it if it is on a server.");
+                "The mount at '%s' is somebody else's, and is not shared: let selvol mount it, or adopt it if it is on a server.");
 }
 
 int noted_check_change(const Child *c, const MountFact *fact, bool adopting, Failure *f) {
@@ -219,10 +219,10 @@ int noted_check_change(const Child *c, const MountFact *fact, bool adopting, Fai
         if (r == 0 && !adopting)
                 return failure_set_about(
                         f, FAILURE_PATH_NOT_ALLOWED, fact->target,
-                        "What is mounted at '%s' is somebody else's, and its files are not changed: adopt it first.");
+                        "The mount at '%s' is somebody else's, and its files are not changed: adopt it first.");
         if (note.adopted && may_be_secret(c, fact))
                 return failure_set_about(
                         f, FAILURE_PATH_NOT_ALLOWED, fact->target,
-                        "What is mounted at '%s' has no device and was mounted by somebody else: it may hold a secret, so its files are not changed. Let selvol mount it.");
+                        "The mount at '%s' has no device and is somebody else's: it may hold a secret, so its files are not changed. Let selvol mount it.");
         return 0;
 }

@@ -87,7 +87,7 @@ static int open_live(const Child *c, const Place *p, const PlanAnswer *a, Target
         if (r != 0)
                 return r < 0 ? r : 0;
         return failure_set_about(f, FAILURE_INCOMPATIBLE, share->path,
-                                 "What is mounted at '%s' is not of the volume.");
+                                 "The mount at '%s' is not of the volume.");
 }
 
 static int open_staged(Child *c, const ChangeCall *call, const Place *p, const PlanAnswer *a, PrivateMount *s,

@@ -34,7 +34,7 @@ int private_mount_copy(const Target *target, CloneMode mode, PrivateMount *ret, 
         if (r == -EINVAL)
                 return failure_set_about(
                         f, FAILURE_NOT_SUPPORTED, target->path,
-                        "What is mounted at '%s' is unbindable, so no private copy can be made to work on: see mount(8), --make-unbindable.");
+                        "The mount at '%s' is unbindable, so no private copy can be made to work on: see mount(8), --make-unbindable.");
         if (r < 0)
                 return r;
         *ret = (PrivateMount){ .tree = clone.tree, .root = clone.root, .live = true, .part = part };

@@ -10,9 +10,8 @@
 #include "worker/replace.h"
 
 static int fail_gone(const char *path, Failure *f) {
-        return failure_set_about(
-                f, FAILURE_BUSY, path,
-                "What another program had mounted at '%s' was unmounted by somebody else meanwhile: try again.");
+        return failure_set_about(f, FAILURE_BUSY, path,
+                                 "The mount that another program made at '%s' was unmounted meanwhile: try again.");
 }
 
 /* Reads the mount of the target. *ret_table: a table with this mount. */
@@ -52,8 +51,8 @@ static int refuse_source(const Source *source, const MountFact *fact, Failure *f
         _cleanup_free_ char *mounted = mount_fact_describe(fact);
 
         return mounted ? failure_set(f, FAILURE_INVALID_TARGET,
-                                     "What is mounted at the target is not of %s, and is not replaced: %s.",
-                                     source->name, mounted)
+                                     "The mount at the target is not of %s, so it is not replaced: %s.", source->name,
+                                     mounted)
                        : -ENOMEM;
 }
 
@@ -67,12 +66,12 @@ static int check_whole(const Target *target, const MountTable *table, const Moun
         if (r > 0)
                 return failure_set_about(
                         f, FAILURE_NOT_SUPPORTED, target->path,
-                        "What is mounted at '%s' is a directory of a file system, and is not replaced: replace the mount of the whole.");
+                        "The mount at '%s' shows one directory of its file system, so it is not replaced: only a mount of the whole is.");
         r = mount_table_is_idmapped(table, fact->mount_id);
         if (r <= 0)
                 return r;
         return failure_set_about(f, FAILURE_NOT_SUPPORTED, target->path,
-                                 "What is mounted at '%s' is idmapped, and is not replaced: unmount it first.");
+                                 "The mount at '%s' is idmapped, so it is not replaced: unmount it first.");
 }
 
 /* All mounts of the superblock but the one to be replaced, and those that the kernel unmounts with it. */
@@ -144,7 +143,7 @@ int replace_unmount(Child *c, const Source *source, const PlanAnswer *answer, co
         r = tell_at(c, WORKER_AT_REPLACED);
         if (r < 0)
                 return r;
-        log_debug("Unmounted what another program had mounted at the target.");
+        log_debug("Unmounted the mount that another program made at the target.");
         r = source_is_claimed_for_long(source);
         if (r < 0)
                 return r;

@@ -6,11 +6,11 @@
 #include "wire/messages.h"
 #include "worker/child.h"
 
-/* MountVolume with Replace: what another program, such as a CSI driver, has mounted at the target makes way
- * for a mount of the same device with the same options and with the context. The kernel gives a superblock
- * one context, so the other mount is unmounted before the new one is staged. It is the only mount that the
- * worker unmounts without a note: a note would make it selvol's, and an unmount that a crash has prevented
- * would leave somebody else's mount as one of a lost record.
+/* MountVolume with Replace: a mount of the same device with the same options and with the context takes the
+ * place of the mount that another program, such as a CSI driver, made at the target. The kernel gives a
+ * superblock one context, so the worker unmounts the other mount before it stages the new one. It is the
+ * only mount that the worker unmounts without a note: a note would make it selvol's, and an unmount that a
+ * crash has prevented would leave somebody else's mount as one of a lost record.
  *
  * If the child ends after the unmount, the target is empty, and nothing is noted or recorded. */
 
