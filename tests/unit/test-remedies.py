@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The commands in messages work, as far as that can be known without a node.
 
-tests/data/remedies.table has each command that docs/messages.txt names, so that a new one is read by somebody. Those of
-selvol are compared with the tables of selvolctl, the units and the policy module; settings and options with theirs."""
+tests/data/remedies.table has each command that docs/messages.txt names, and the test that follows it, which has to have the
+command. Those of selvol are compared with the tables of selvolctl, the units and the policy module; settings and options
+with theirs."""
 
 import pathlib
 import re
@@ -56,17 +57,42 @@ def check(command):
     yield from (f"the policy module has no {w}" for w in words if re.fullmatch(r"\w+_t", w) and w not in types)
 
 
+def find_test(place):
+    """Returns the only file of the place, or None."""
+    ring, name = place.split(" ")
+    files = list((root / "tests" / ring).glob({"vm": f"{name}.*bash", "bus": f"test-{name}.c"}.get(ring, "")))
+    return files[0] if len(files) == 1 else None
+
+
+def check_place(command, place):
+    """Yields what is wrong with the test that follows a command: it has to have the command, with names or expressions for
+    the words that stand for something. In the bus ring the tests themselves add the program."""
+    file = find_test(place)
+    if not file:
+        yield f"there is no test {place}"
+        return
+    words = [r"\S+" if re.search(r"[%@$]|^\[?[A-Z]+\b", w) else re.escape(w) for w in command.split()]
+    while words[-1] == r"\S+":
+        words.pop()
+    if place.startswith("bus ") and words[0] == "selvolctl":
+        words.pop(0)
+    if not re.search(r"(?<![\w/-])" + r"\s".join(words) + r"(?![\w-])", file.read_text().replace("\\", "")):
+        yield f"{place} does not have it"
+
+
 found = set()
 for program, first in COMMANDS.items():
-    for text in re.findall(rf"(?<![\w/.=-]){program} (?={first})[^'\"(),;:&|\n]*", messages):
+    for text in re.findall(rf"(?<![\w/.=-])(?<!selvolctl ){program} (?={first})[^'\"(),;:&|\n]*", messages):
         # A sentence may go on behind a command that is not in quotes.
-        found.add(re.sub(r"(\.$|\.? (?:[A-Z][a-z]|may|or|to|has|is|for|where|in|when|if|says|with) ?.*$)", "", text.strip()).strip())
+        text = re.sub(r"\.? (?:[A-Z][a-z]|(?:may|or|to|has|is|for|where|in|when|if|says|with)\b).*$", "", text.strip())
+        found.add(text.removesuffix(".").strip())
 found.discard("selvolctl")
-table = {line for line in read("tests/data/remedies.table").splitlines() if line and not line.startswith("#")}
-report("commands: the table has each", [f"not in tests/data/remedies.table: {c}" for c in sorted(found - table)] +
-       [f"not in docs/messages.txt: {c}" for c in sorted(table - found)])
-for command in sorted(table):
-    report(f"command: {command}", list(check(command)))
+table = dict(re.split(r" +\| ", line) for line in read("tests/data/remedies.table").splitlines()
+             if line and not line.startswith("#"))
+report("commands: the table has each", [f"not in tests/data/remedies.table: {c}" for c in sorted(found - set(table))] +
+       [f"not in docs/messages.txt: {c}" for c in sorted(set(table) - found)])
+for command, place in sorted(table.items()):
+    report(f"command: {command}", [*check(command), *check_place(command, place)])
 
 api = {name for name, _ in requests}
 report("options", [f'"{o}" is no option of the API' for o in re.findall(r'[Pp]ass "([A-Z]\w+)"', messages) if o not in api])

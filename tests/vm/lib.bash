@@ -20,6 +20,8 @@ patience=120 # wait_for waits so many seconds, although most conditions are true
 . ./containers.bash
 # shellcheck source-path=SCRIPTDIR source=trees.bash
 . ./trees.bash
+# shellcheck source-path=SCRIPTDIR source=remedies.bash
+. ./remedies.bash
 
 # ---- results -----------------------------------------------------------------------------------------------
 
