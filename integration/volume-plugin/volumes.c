@@ -12,18 +12,18 @@ static int refuse_record(const char *name, int error, Failure *f) {
         case ENOENT:
                 return failure_set(
                         f, FAILURE_NO_SUCH_VOLUME,
-                        "Volume %s was not created: podman volume create --driver selvol --opt source=SOURCE --opt level=LEVEL %s",
-                        name, name);
+                        "Volume %s was not created, or its record is lost: podman volume rm %s; podman volume create --driver selvol --opt source=SOURCE --opt level=LEVEL %s",
+                        name, name, name);
         case EDQUOT:
                 return failure_set(
                         f, FAILURE_LIMIT_REACHED,
-                        "There are %d volumes already, which is the limit. Remove one with 'podman volume rm'.",
+                        "There are %d volumes already, which is the limit. Remove one with 'podman volume rm NAME'.",
                         RECORDS_MAX);
         case EBADMSG:
                 return failure_set(
                         f, FAILURE_STORE_FAILED,
-                        "The record of volume %s is damaged. Remove the volume with 'podman volume rm', and create it again.",
-                        name);
+                        "The record of volume %s is damaged. Remove the volume with 'podman volume rm %s', and create it again.",
+                        name, name);
         default:
                 return failure_set(f, FAILURE_STORE_FAILED, "The record of volume %s can't be read or written: %s.",
                                    name, strerror(-error));
@@ -32,21 +32,6 @@ static int refuse_record(const char *name, int error, Failure *f) {
 
 static char *target_of(const Plugin *p, const char *name) {
         return strdup_printf("%s/%s", p->targets_path, name);
-}
-
-/* Reads the record of a volume, and finds its target. */
-static int read_plugin_volume(const Plugin *p, const char *name, char **ret_target, json_t **ret_options,
-                              Failure *f) {
-        _cleanup_free_ char *target = target_of(p, name);
-        int r;
-
-        if (!target)
-                return -ENOMEM;
-        r = record_read(p->records, name, ret_options);
-        if (r < 0)
-                return refuse_record(name, r, f);
-        *ret_target = TAKE_PTR(target);
-        return 0;
 }
 
 /* Returns 0 if the same volume exists already, -ENOENT if there is none, another negative errno or a
@@ -126,15 +111,17 @@ int volume_remove(const Plugin *p, const char *name, Failure *f) {
 }
 
 int volume_mount(const Plugin *p, const char *name, char **ret_target, Failure *f) {
+        _cleanup_free_ char *target = target_of(p, name);
         _cleanup_options_ VolumeOptions o = { 0 };
         _cleanup_json_ json_t *options = NULL;
-        _cleanup_free_ char *target = NULL;
         bool made;
         int r;
 
-        r = read_plugin_volume(p, name, &target, &options, f);
-        if (r != 0)
-                return r;
+        if (!target)
+                return -ENOMEM;
+        r = record_read(p->records, name, &options);
+        if (r < 0)
+                return refuse_record(name, r, f);
         r = volume_options_read(p->id_prefix, name, options, &o, f);
         if (r != 0)
                 return r;
@@ -155,14 +142,17 @@ int volume_unmount(const Plugin *p, const char *name, Failure *f) {
 }
 
 int volume_find(const Plugin *p, const char *name, char **ret_target, Failure *f) {
+        _cleanup_free_ char *target = target_of(p, name);
         _cleanup_json_ json_t *options = NULL;
-        _cleanup_free_ char *target = NULL;
         bool mounted;
         int r;
 
-        r = read_plugin_volume(p, name, &target, &options, f);
-        if (r != 0)
-                return r;
+        if (!target)
+                return -ENOMEM;
+        /* podman has the plugin remove only volumes that it finds, so one with a damaged record is found. */
+        r = record_read(p->records, name, &options);
+        if (r < 0 && r != -EBADMSG)
+                return refuse_record(name, r, f);
         r = call_is_mounted(target, p->timeout_usec, &mounted, f);
         if (r != 0)
                 return r;

@@ -388,11 +388,11 @@ void job_log_renewed(const Job *job, const Volume *v, const Identity *found) {
                    strempty(is), strempty(was));
 }
 
-void job_log_taint(const Volume *v) {
+void job_log_taint(const Volume *v, const char *context) {
         const LogField fields[] = {
                 { "MESSAGE_ID", v->mark.tainted ? MESSAGE_TAINTED : MESSAGE_UNTAINTED },
                 { "SELVOL_VOLUME", v->id },
-                { "SELVOL_CONTEXT", v->mark.context },
+                { "SELVOL_CONTEXT", context },
         };
 
         log_fields(

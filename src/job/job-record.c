@@ -323,7 +323,7 @@ void job_record_mark(Job *job, Mark *mark) {
                 news = v->mark.label_state == FILES_COMPLETE &&
                        job_operation_result(job)->files.relabel == RELABEL_WALK && job->progress.started_usec > 0;
         if (v->mark.tainted != tainted && news)
-                job_log_taint(v);
+                job_log_taint(v, v->mark.tainted ? job->plan.context : v->mark.context);
         v->last_used_usec = now_realtime_usec();
         commit_volume(job->jobs->state, v);
 }

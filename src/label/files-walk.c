@@ -16,8 +16,8 @@
 const char *files_error_text(int error, bool group) {
         switch (error) {
         case EPERM:
-                return group ? "immutable or append-only (chattr -i -a), or the file system or its server lets nobody change groups (then its [Driver] section in selvol.conf needs 'FSGroupPolicy=None' or 'Mount')"
-                             : "immutable or append-only (chattr -i -a)";
+                return group ? "immutable or append-only (chattr -i -a FILE), or the file system or its server lets nobody change groups (then its [Driver] section in selvol.conf needs 'FSGroupPolicy=None' or 'Mount')"
+                             : "immutable or append-only (chattr -i -a FILE)";
         case EACCES:
                 return "denied by the SELinux policy (ausearch -m avc) or by the file system's server";
         case ENOSPC:

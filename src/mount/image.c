@@ -232,7 +232,7 @@ int image_open_loop(const Source *s, const char *locks, bool read_only, int *ret
         if (attached_read_only && !read_only)
                 return failure_set(
                         f, FAILURE_MOUNT_FAILED,
-                        "'%s' can't be opened for writing (see lsattr(1)), or is attached to a read-only loop device (losetup -j): mend that, or ask for a read-only mount.",
+                        "'%s' can't be opened for writing (see lsattr(1)), or is attached to a read-only loop device (losetup -j IMAGE): mend that, or ask for a read-only mount.",
                         s->name);
         *ret_fd = TAKE_FD(fd);
         *ret_path = TAKE_PTR(path);

@@ -184,7 +184,7 @@ static int try_unmount(const char *path, const Settings *settings, uint64_t moun
         if (r == -EBUSY)
                 return failure_set_about(
                         f, FAILURE_BUSY, path,
-                        "The mount at '%s' is in use: find its users with fuser -vm or lsof, and check whether something is mounted beneath it.");
+                        "The mount at '%s' is in use: find its users with 'fuser -vm TARGET' or lsof, and check whether something is mounted beneath it.");
         /* Another program has unmounted the mount. */
         if (r == -EINVAL || r == -ENOENT)
                 return 0;

@@ -101,7 +101,7 @@ static int refuse_partitions(int fd, const char *source, const char *table, Fail
         if (S_ISREG(st.st_mode))
                 return failure_set(
                         f, FAILURE_INVALID_VOLUME,
-                        "Source '%s' has no file system, but partitions (%s). Attach it with 'losetup -Pf --show', and pass the device of a partition, such as /dev/loop0p1.",
+                        "Source '%s' has no file system, but partitions (%s). Attach it with 'losetup -Pf --show IMAGE', and pass the device of a partition, such as /dev/loop0p1.",
                         source, table);
         return failure_set(f, FAILURE_INVALID_VOLUME,
                            "Source '%s' has no file system, but partitions (%s): pass one of those.", source, table);

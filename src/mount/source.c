@@ -210,11 +210,12 @@ static int check_loop_image(const LoopBacking *b, const char *source, const Sett
                                                "beneath TargetRoots=, where root in a container can change files",
                                                "move the image elsewhere", f);
         if (stat(b->path, &st) < 0)
-                return image_of_others_failure(source, b, strerror(errno),
-                                               "attach an image that the worker can look at (losetup -f --show)", f);
+                return image_of_others_failure(
+                        source, b, strerror(errno),
+                        "attach an image that the worker can look at (losetup -f --show IMAGE)", f);
         if (st.st_dev != b->file_device || st.st_ino != b->file_inode)
                 return image_of_others_failure(source, b, "where another file is by now",
-                                               "attach an image that is there (losetup -f --show)", f);
+                                               "attach an image that is there (losetup -f --show IMAGE)", f);
         if (st.st_uid != 0 || (st.st_mode & (S_IWGRP | S_IWOTH)))
                 return image_of_others_failure(source, b, "which others than root can change",
                                                "run chown root and chmod go-w on the image", f);
@@ -235,7 +236,7 @@ static int check_loop_image_of_user(const LoopBacking *b, const char *source, co
         if (r == 0 && (st.st_dev != b->file_device || st.st_ino != b->file_inode))
                 return failure_set_about(
                         f, FAILURE_PATH_NOT_ALLOWED, source,
-                        "Source '%s' shows an image that has another name by now: attach one that is there (losetup -f --show).");
+                        "Source '%s' shows an image that has another name by now: attach one that is there (losetup -f --show IMAGE).");
         return r;
 }
 
@@ -393,7 +394,7 @@ static int check_superblock(const Source *s, const Settings *settings, Failure *
                 return 0;
         return failure_set(
                 f, FAILURE_NOT_SUPPORTED,
-                "The btrfs on %s is on several devices: a volume can be on one only. Remove the others with 'btrfs device remove'.",
+                "The btrfs on %s is on several devices: a volume can be on one only. Remove the others with 'btrfs device remove DEVICE DIRECTORY' where it is mounted.",
                 s->name);
 }
 

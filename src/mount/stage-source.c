@@ -43,16 +43,16 @@ static const char *read_only_remedy(const StageSpec *spec) {
                 return "the device can't be written: ask for a read-only mount";
         if ((streq(fs_type, "ext3") || streq(fs_type, "ext4")) && !strv_contains(spec->options, "noload") &&
             !strv_contains(spec->options, "norecovery"))
-                return "its journal can't be replayed, as the device can't be written: pass the mount option noload to do without, or make the device writable (blockdev --setrw)";
+                return "its journal can't be replayed, as the device can't be written: pass the mount option noload to do without, or make the device writable (blockdev --setrw DEVICE)";
         if (streq(fs_type, "xfs") && !strv_contains(spec->options, "norecovery"))
-                return "its log can't be replayed, as the device can't be written: pass the mount option norecovery to do without, or make the device writable (blockdev --setrw)";
+                return "its log can't be replayed, as the device can't be written: pass the mount option norecovery to do without, or make the device writable (blockdev --setrw DEVICE)";
         return "the kernel's log says more: journalctl -k";
 }
 
 static const char *errno_remedy(const StageSpec *spec, int number) {
         switch (number) {
         case EBUSY:
-                return "something uses it: a program such as mkfs or fsck (fuser -v), a mount in another namespace, RAID, the device mapper or swap";
+                return "something uses it: a program such as mkfs or fsck (fuser -v DEVICE), a mount in another namespace, RAID, the device mapper or swap";
         case EROFS:
                 return read_only_remedy(spec);
         case EACCES:

@@ -6,7 +6,7 @@
 
 S=/srv/remedies M=/srv/remedies-images I=/var/lib/selvol-images/remedies T=$pods/remedies/v dropin=$conf_dir/50-local.conf
 own=/root/remedies # semodule may read files here
-mkdir -p $S/t $M $I "$T" $own
+mkdir -p $S/t $M $I "$T" "$pods/remedies/u" $own
 mkfs.ext4 -q -F /dev/scratch0
 # semanage makes the policy anew, from the modules of the store.
 semodule -l | grep -qx selvol || semodule -i /usr/share/selinux/packages/selvol.pp
@@ -34,11 +34,16 @@ unmount_volume v "$T"
 truncate -s 8M $I/to-be-denied
 mkfs.ext4 -q -F $I/to-be-denied
 chown 1000 $I/to-be-denied
-remedy 'an image of others' PathNotAllowed run_as_told 'chown root' 'chown root' "chown root $I/to-be-denied" -- mount_default others $I/to-be-denied "$T"
+chmod 666 $I/to-be-denied
+own_as_told() { run_as_told 'chown root' root "root $I/to-be-denied" && run_as_told 'chmod go-w' go-w "go-w $I/to-be-denied"; }
+remedy 'an image of others' PathNotAllowed own_as_told -- mount_default others $I/to-be-denied "$T"
 unmount_volume others "$T"
 chown 1000 $I/to-be-denied
 remedy 'an image of others that is to be allowed' PathNotAllowed set_as_told '' -- mount_default others $I/to-be-denied "$T"
 unmount_volume others "$T"
+chown root $I/to-be-denied
+sed -i /ImagesOfOthers/d $dropin
+systemctl reload selvold
 
 # ---- SELinux -----------------------------------------------------------------------------------------------
 mknod /dev/to-be-denied b $(stat -L -c '0x%t 0x%T' "$disk")
@@ -72,7 +77,7 @@ truncate -s 32M $I/parts
 printf '\203\0\0\0\0\010\0\0\0\350\0\0' | dd of=$I/parts bs=1 seek=450 conv=notrunc status=none
 printf '\125\252' | dd of=$I/parts bs=1 seek=510 conv=notrunc status=none
 pass_partition() {
-    device=$(run_as_told 'losetup -Pf --show' --show "--show $I/parts")p1 && mkfs.ext4 -q -F "$device"
+    device=$(run_as_told 'losetup -Pf --show IMAGE' IMAGE $I/parts)p1 && mkfs.ext4 -q -F "$device"
 }
 mount_partition() { mount_default parts "${device:-$I/parts}" "$T"; }
 device=
@@ -85,7 +90,7 @@ mkfs.ext4 -q -F $I/shown
 device=$(losetup -f --show $I/shown)
 mv $I/shown $I/former
 cp $I/former $I/shown
-attach_shown() { losetup -d "$device" && device=$(run_as_told 'losetup -f --show' --show "--show $I/shown"); }
+attach_shown() { losetup -d "$device" && device=$(run_as_told 'losetup -f --show IMAGE' IMAGE $I/shown); }
 mount_shown() { mount_default shown "$device" "$T"; }
 remedy 'a loop device of an image that has gone' PathNotAllowed attach_shown -- mount_shown
 unmount_volume shown "$T"
@@ -107,16 +112,30 @@ clone_options=('ReadOnly b true')
 remedy 'a clone that can not be written' MountFailed add_option -- mount_clone
 unmount_volume clone "$T"
 clone_options=()
-remedy 'a clone that is to be written' MountFailed run_as_told 'blockdev --setrw' 'setrw' "setrw /dev/scratch1" -- mount_clone
+remedy 'a clone that is to be written' MountFailed run_as_told 'blockdev --setrw DEVICE' DEVICE /dev/scratch1 -- mount_clone
 unmount_volume clone "$T"
 mkfs.btrfs -q -f -d single -m dup /dev/scratch2 /dev/scratch3 >/dev/null 2>&1
 remove_device() {
     mount /dev/scratch2 /mnt
-    run_as_told 'btrfs device remove' remove 'remove /dev/scratch3 /mnt'
+    run_as_told 'btrfs device remove DEVICE DIRECTORY' DEVICE /dev/scratch3 DIRECTORY /mnt
     umount /mnt
 }
 remedy 'a btrfs on two disks' NotSupported remove_device -- mount_default btrfs /dev/scratch2 "$T"
 unmount_volume btrfs "$T"
+# A copy has the UUID of the file system that is mounted.
+for copied in 'xfs 300M xfs_admin -U generate DEVICE' 'btrfs 120M btrfstune -m DEVICE'; do
+    read -r type size command <<<"$copied"
+    truncate -s $size $I/original
+    mkfs.$type -q $I/original >/dev/null 2>&1
+    cp $I/original $I/copy
+    mount_default original $I/original "$pods/remedies/u"
+    remedy "a copy of a $type" MountFailed run_as_told "$command" DEVICE $I/copy -- mount_default copy $I/copy "$T"
+    unmount_volume copy "$T"
+    unmount_volume original "$pods/remedies/u"
+    forget_volume copy
+    forget_volume original
+    rm $I/original $I/copy
+done
 wipefs -qa /dev/scratch2 /dev/scratch3
 mke2fs -q -F -b 4096 -O journal_dev /dev/scratch3
 mkfs.ext4 -q -F -b 4096 -J device=/dev/scratch3 /dev/scratch2
@@ -137,11 +156,14 @@ mount_volume files "$disk" "$T" "$always" 'RelabelBy s none'
 echo >"$T/file"
 chattr +i "$T/file"
 relabel() { try selvolctl relabel files "$file_type:s0:c7,c8"; }
-remedy 'an immutable file' failed run_as_told 'chattr -i -a' '-i -a' "-i -a $T/file" -- relabel
+remedy 'an immutable file' failed run_as_told 'chattr -i -a FILE' FILE "$T/file" -- relabel
 unmount_volume files "$T"
 
 # ---- the network -------------------------------------------------------------------------------------------
-open_network() { run_as_told 'install -D .*systemctl restart selvol-worker' && run_as_told 'setsebool -P selvol_use_network on'; }
+open_network() {
+    run_as_told 'install -D -m 644 /usr/share/doc/selvol/selvol-worker-network.conf /etc/systemd/system/selvol-worker.service.d/network.conf.*systemctl restart selvol-worker' &&
+        run_as_told 'setsebool -P selvol_use_network on'
+}
 if start_nfs_server </dev/null >"$scratch/nfs-server" 2>&1; then
     remedy 'the network' NotSupported open_network -- mount_default nfs 127.0.0.1:/ "$T" 'FSType s nfs4'
     unmount_volume nfs "$T"
@@ -170,19 +192,19 @@ remedy 'a mount that selvol does not know' InvalidTarget run_as_told 'selvolctl 
 csi=$pods/remedies/volumes/kubernetes.io~csi/pvc-9/mount
 mkdir -p "$csi"
 mount /dev/scratch1 "$csi"
+wait_for eval 'selvolctl adopt --all /var/lib/kubelet | grep pvc-9'
 remedy 'mounts of a driver' told run_as_told 'selvolctl adopt --all .* --yes' -- \
     told_by 'Nothing was adopted' selvolctl adopt --all /var/lib/kubelet
 yes 'mounts of a driver: held' is_held pvc-9 "$csi"
 unmount_volume pvc-9 "$csi"
 
 # ---- conflicts ---------------------------------------------------------------------------------------------
-mkdir -p "$pods/remedies/u"
-mount_default conflict /dev/scratch0 "$T" 'Holder s pod-A'
+mount_default conflict /dev/scratch0 "$T" 'Holder s pod-A' 'ReleaseOnUmount b true'
 remedy 'another label' ContextConflict run_as_told 'selvolctl unmount [^)]*' -- mount_with s0:c3 conflict /dev/scratch0 "$pods/remedies/u"
 unmount_volume conflict "$pods/remedies/u"
 explained ae52486311d54c8c9b0d81305620a478
 yes 'another label: what the journal says' run_as_told 'selvolctl show conflict'
-like 'another label: to wait' "$message" '"selvolctl mount" with --wait'
+like 'another label: to wait' "$message" '"selvolctl mount" with'
 yes 'another label: with --wait' selvolctl mount conflict /dev/scratch0 "$T" --level s0:c1 --wait
 yes 'another label: no more' selvolctl unmount conflict
 
@@ -192,7 +214,8 @@ mkdir /mnt/many
 touch /mnt/many/{1..200}
 umount /mnt
 mount_volume slow /dev/scratch0 "$T" "$always" 'RelabelBy s none'
-yes 'nothing to compare with' eval 'try selvolctl verify slow; run_as_told "selvolctl verify VOLUME CONTEXT" VOLUME slow CONTEXT "$(label_of "$T")"'
+try selvolctl verify slow
+yes 'nothing to compare with' run_as_told 'selvolctl verify VOLUME CONTEXT' VOLUME slow CONTEXT "$(label_of "$T")"
 unmount_volume slow "$T"
 try selvolctl relabel slow
 yes 'no context is recorded' run_as_told 'selvolctl relabel slow --level LEVEL' LEVEL s0:c7
@@ -213,11 +236,11 @@ partial() {
     bring_up restart selvold
     told_by 'are partial' journalctl -q -o cat _SYSTEMD_INVOCATION_ID="$(systemctl show -P InvocationID selvold)"
 }
-remedy 'labels that are partial' told run_as_told 'selvolctl relabel slow [a-z][^ ]*' -- partial
+remedy 'labels that are partial' told run_as_told 'selvolctl relabel slow [^ ]*' CONTEXT $file_type:s0:c8 -- partial
 busy
 unmount_volume slow "$T"
 explained 1213543d9f12431d9700f95bff98a221
-yes 'files without a label on disk' run_as_told 'selvolctl relabel slow'
+yes 'files without a label on disk' run_as_told 'selvolctl relabel slow [a-z][^ ]*c1,c2'
 is 'files without a label on disk: they have one' "$(property slow Tainted)" false
 # The mark says that all is right, and can't be corrected while nothing can be written.
 mount_volume marked /dev/scratch0 "$T" "$always" "SELinuxLevel s s0:c7" 'RelabelBy s service' 'FSGroup u 1000'
@@ -251,6 +274,18 @@ lose_records
 remedy 'a lost record: to unmount it' told run_as_told 'selvolctl unmount [^"]*' -- is_listed
 
 # ---- the service -------------------------------------------------------------------------------------------
+# mistake COMMAND: the configuration has a mistake, the command fails, and the journal says what to do then
+mistake() {
+    printf '[Service]\nFrobnicate=yes\n' >$conf_dir/50-remedies.conf
+    systemctl "$1" selvold >/dev/null 2>&1
+    explained 6bf03bf3ad9e4a35b78b2ba3f5317ef7
+    like "a mistake in the configuration, $1: shown" "$(run_as_told 'selvolctl config' 2>&1)" 50-remedies.conf:2 Frobnicate
+    rm $conf_dir/50-remedies.conf
+}
+mistake reload
+yes 'a mistake in the configuration: corrected' run_as_told 'systemctl reload selvold'
+mistake restart
+yes 'a mistake in the configuration: corrected, and started' run_as_told 'systemctl restart selvold'
 systemctl mask --now selvold >/dev/null 2>&1
 remedy 'a masked service' failed run_as_told 'systemctl unmask selvold' -- try selvolctl list
 useradd -r remedies
@@ -263,7 +298,7 @@ remedy 'a user who may not read the journal' failed run_as_told 'usermod -aG sys
 shows() {
     local command said
     for command; do
-        said=$(eval "timeout 60 $command" 2>&1 </dev/null)
+        said=$(eval "timeout 600 $command" 2>&1 </dev/null)
         case $?$said in
             0?* | 3?*) ok "shows: $command" ;;
             *) not_ok "shows: $command" "$said" ;;
@@ -273,6 +308,7 @@ shows() {
 mount_default shown $I/shown "$T" 'Holder s pod-A'
 exec {user}<"$T"
 exec {opened}</dev/scratch0
+loop=$(losetup -n -O NAME -j $I/shown)
 mkfs.btrfs -q -f /dev/scratch3 >/dev/null 2>&1
 # The bus denies a call of this domain.
 echo '(allow unconfined_t unconfined_mount_t (process (transition siginh noatsecure rlimitinh)))
@@ -289,7 +325,8 @@ shows 'ausearch -m USER_AVC' 'ausearch -m avc' 'btrfs check /dev/scratch3' \
     'selvolctl --help' 'selvolctl --version' 'selvolctl mount --help' 'selvolctl unmount --help' 'selvolctl adopt --help' \
     'selvolctl forget --help' 'selvolctl config' 'selvolctl doctor' 'selvolctl history' 'selvolctl jobs' 'selvolctl list' \
     'selvolctl list --all' 'selvolctl list shown' 'selvolctl show shown' \
-    "selvolctl plan other /dev/scratch0 $pods/remedies/u --level s0:c1" 'selvolctl forget --unused=30d' 'semodule -DB && semodule -B'
+    "selvolctl plan other /dev/scratch0 $pods/remedies/u --level s0:c1" 'selvolctl forget --unused=30d' 'lsblk -f' 'lsblk -o NAME,LABEL,UUID,PARTLABEL,PARTUUID' 'ls /dev/disk/by-*' 'ls -Z /dev/scratch0' \
+    "grep -l '$(stat -L -c %Hr:%Lr /dev/vda)' /proc/[0-9]*/mountinfo" "grep -l $loop /proc/[0-9]*/mountinfo" 'semodule -DB' 'semodule -B'
 exec {user}<&- {opened}<&-
 unmount_volume shown "$T"
 
