@@ -53,7 +53,7 @@ behind() { examine clock; [[ $message == *"is before"* ]] || error=""; }
 remedy 'a clock that is behind' found run_as_told 'timedatectl set-time TIME' TIME "'$(date -d "@$((now + 60))" "+%F %T")'" -- behind
 examine clock
 yes 'a clock that nobody sets' run_as_told 'timedatectl set-ntp true'
-is 'a clock that nobody sets: a service does' "$(timedatectl show -P NTP)" yes
+is 'a clock that nobody sets: a service does' "$(timedatectl show -p NTP --value)" yes
 timedatectl set-ntp false
 
 # ---- configuration and records --------------------------------------------------------------------------------
