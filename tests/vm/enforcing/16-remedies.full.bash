@@ -9,7 +9,7 @@ own=/root/remedies # semodule may read files here
 mkdir -p $S/t $M $I "$T" "$pods/remedies/u" $own
 mkfs.ext4 -q -F /dev/scratch0
 # semanage makes the policy anew, from the modules of the store.
-semodule -l | grep -qx selvol || semodule -i /usr/share/selinux/packages/selvol.pp
+semodule -l | grep -qx selvol || semodule -X 200 -i /usr/share/selinux/packages/selvol.pp
 systemctl start auditd # ausearch reads its log
 disk=$(realpath /dev/scratch0)
 

@@ -9,7 +9,7 @@ plugin_conf=/etc/containers/containers.conf.d/selvol.conf
 mkdir -p "$T" "${plugin_conf%/*}"
 mkfs.ext4 -q -F /dev/scratch0
 mkfs.ext4 -q -F /dev/scratch1
-semodule -l | grep -qx selvol || semodule -i /usr/share/selinux/packages/selvol.pp
+semodule -l | grep -qx selvol || semodule -X 200 -i /usr/share/selinux/packages/selvol.pp
 
 # mounts NAME [TARGET]
 mounts() {
@@ -120,9 +120,9 @@ umount $state
 bring_up start selvold
 
 # ---- the policy module -----------------------------------------------------------------------------------------
-semodule -r selvol
+semodule -X 200 -r selvol
 load_again() {
-    run_as_told 'semodule -i /usr/share/selinux/packages/selvol.pp && restorecon -RFi /usr/libexec/selvol\* /usr/sbin/mount.selvol /usr/lib/selvol /etc/selvol /run/selvol /run/selvold /var/lib/selvol /var/lib/selvol-volume-plugin && restorecon -RFix /var/lib/selvol-images && restorecon -Fi /var/lib/selvol-volumes/podman && systemctl restart selvol-worker.socket selvol-worker selvold'
+    run_as_told 'semodule -X 200 -i /usr/share/selinux/packages/selvol.pp && restorecon -RFi /usr/libexec/selvol\* /usr/sbin/mount.selvol /usr/lib/selvol /etc/selvol /run/selvol /run/selvold /var/lib/selvol /var/lib/selvol-volume-plugin && restorecon -RFix /var/lib/selvol-images && restorecon -Fi /var/lib/selvol-volumes/podman && systemctl restart selvol-worker.socket selvol-worker selvold'
 }
 remedy 'no policy module' found load_again -- examine module
 mounts 'no policy module'
