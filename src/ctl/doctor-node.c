@@ -92,6 +92,7 @@ static void check_policy(Doctor *d) {
 }
 
 static void check_module(Doctor *d) {
+        const char *module = "/usr/share/selinux/packages/targeted/selvol.pp.bz2"; /* Fedora's directory */
         int known;
 
         if (!selinux_is_on(d))
@@ -101,11 +102,15 @@ static void check_module(Doctor *d) {
                 doctor_found(d, OK, "selvol's policy module is loaded.");
         else if (known < 0)
                 doctor_found(d, UNKNOWN, "Can't tell whether selvol's policy module is loaded." AS_ROOT);
-        else
+        else {
+                if (access(doctor_path(d, module), F_OK) < 0)
+                        module = "/usr/share/selinux/packages/selvol.pp";
                 doctor_found(
                         d, if_enforcing(d),
                         "selvol's policy module is not loaded: the policy may drop the service's answers.\n"
-                        "semodule -X 200 -i /usr/share/selinux/packages/selvol.pp && restorecon -RFi /usr/libexec/selvol* /usr/sbin/mount.selvol /usr/lib/selvol /etc/selvol /run/selvol /run/selvold /var/lib/selvol /var/lib/selvol-volume-plugin && restorecon -RFix /var/lib/selvol-images && restorecon -Fi /var/lib/selvol-volumes/podman && systemctl restart selvol-worker.socket selvol-worker selvold");
+                        "semodule -X 200 -i %s && restorecon -RFi /usr/libexec/selvol* /usr/sbin/mount.selvol /usr/lib/selvol /etc/selvol /run/selvol /run/selvold /var/lib/selvol /var/lib/selvol-volume-plugin && restorecon -RFix /var/lib/selvol-images && restorecon -Fi /var/lib/selvol-volumes/podman && systemctl restart selvol-worker.socket selvol-worker selvold",
+                        module);
+        }
 }
 
 /* Judges a directory of TargetRoots=. Returns whether it is there. */
