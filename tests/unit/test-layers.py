@@ -34,7 +34,7 @@ MAY_USE = {
     "volume-plugin": {"client", "wire", "model", "basic"},
     "flexvolume": {"client", "wire", "model", "basic"},
     "grpc": {"basic"},
-    "csi": {"grpc", "basic"},
+    "csi": {"grpc", "client", "wire", "model", "basic"},
     "ctl": {"client", "mount", "wire", "model", "basic"},
 }
 
