@@ -44,6 +44,25 @@ static const char *const io_class_table[IO_CLASSES] = {
 };
 DEFINE_STRING_TABLE(io_class, IOClass);
 
+static const char *const driver_context_table[DRIVER_CONTEXTS] = {
+        [DRIVER_CONTEXT_REPAIR] = "repair",
+        [DRIVER_CONTEXT_VERIFY] = "verify",
+        [DRIVER_CONTEXT_IGNORE] = "ignore",
+};
+DEFINE_STRING_TABLE(driver_context, DriverContext);
+
+static const char *const driver_groups_table[DRIVER_GROUPS_VALUES] = {
+        [DRIVER_GROUPS_KUBELET] = "kubelet",
+        [DRIVER_GROUPS_SELVOL] = "selvol",
+};
+DEFINE_STRING_TABLE(driver_groups, DriverGroups);
+
+static const char *const driver_away_table[DRIVER_AWAY_VALUES] = {
+        [DRIVER_AWAY_FAIL] = "fail",
+        [DRIVER_AWAY_FORWARD] = "forward",
+};
+DEFINE_STRING_TABLE(driver_away, DriverAway);
+
 int relabel_policy_parse(const char *s) {
         if (streq(s, "Recursive"))
                 return RELABEL_ALWAYS;
@@ -71,6 +90,9 @@ DEFINE_READER(fs_group_change_policy, FSGroupChangePolicy, fs_group_change_polic
 DEFINE_READER(relabel_policy, RelabelPolicy, relabel_policy_parse);
 DEFINE_READER(io_class, IOClass, io_class_from_string);
 DEFINE_READER(source_kind, SourceKind, source_kind_from_string);
+DEFINE_READER(driver_context, DriverContext, driver_context_from_string);
+DEFINE_READER(driver_groups, DriverGroups, driver_groups_from_string);
+DEFINE_READER(driver_away, DriverAway, driver_away_from_string);
 
 static int read_time(const char *value, void *target) {
         uint64_t usec;
@@ -129,6 +151,9 @@ static const FormInfo forms[] = {
         [FORM_RELABEL_POLICY] = { read_relabel_policy, NULL, "use OnVolumeMount, MountOption, Always or Recursive" },
         [FORM_IO_CLASS] = { read_io_class, NULL, "use best-effort or idle" },
         [FORM_SOURCE_KIND] = { read_source_kind, NULL, "use block, network or none" },
+        [FORM_DRIVER_CONTEXT] = { read_driver_context, NULL, "use repair, verify or ignore" },
+        [FORM_DRIVER_GROUPS] = { read_driver_groups, NULL, "use kubelet or selvol" },
+        [FORM_DRIVER_AWAY] = { read_driver_away, NULL, "use fail or forward" },
         [FORM_TIME] = { read_time, NULL, "use a time from 1s to 1h, such as 90s or 1min 30s" },
         [FORM_FILE] = { read_file, NULL, "use an absolute path without '.', '..' and extra slashes" },
         [FORM_ROOTS] = { NULL, root_is_valid, "use absolute paths other than / without '.', '..' and extra slashes" },

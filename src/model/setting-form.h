@@ -46,6 +46,23 @@ DECLARE_STRING_TABLE(source_kind, SourceKind);
 typedef enum IOClass { IO_CLASS_BEST_EFFORT, IO_CLASS_IDLE, IO_CLASSES } IOClass;
 DECLARE_STRING_TABLE(io_class, IOClass);
 
+/* How selvol-csi treats the context that kubelet asks a CSI driver for. */
+typedef enum DriverContext {
+        DRIVER_CONTEXT_REPAIR, /* the volume is mounted anew with a context that the driver dropped */
+        DRIVER_CONTEXT_VERIFY, /* the call fails */
+        DRIVER_CONTEXT_IGNORE,
+        DRIVER_CONTEXTS,
+} DriverContext;
+DECLARE_STRING_TABLE(driver_context, DriverContext);
+
+/* The program that gives the files of a CSI driver's volumes to the group of a pod. */
+typedef enum DriverGroups { DRIVER_GROUPS_KUBELET, DRIVER_GROUPS_SELVOL, DRIVER_GROUPS_VALUES } DriverGroups;
+DECLARE_STRING_TABLE(driver_groups, DriverGroups);
+
+/* How selvol-csi answers a call for which it needs selvold, and can't reach it. */
+typedef enum DriverAway { DRIVER_AWAY_FAIL, DRIVER_AWAY_FORWARD, DRIVER_AWAY_VALUES } DriverAway;
+DECLARE_STRING_TABLE(driver_away, DriverAway);
+
 /* The forms that a value of the configuration can have, and the type of the setting that it is read into. */
 typedef enum SettingForm {
         FORM_BOOL,     /* bool */
@@ -56,6 +73,9 @@ typedef enum SettingForm {
         FORM_RELABEL_POLICY,
         FORM_IO_CLASS,
         FORM_SOURCE_KIND,
+        FORM_DRIVER_CONTEXT,
+        FORM_DRIVER_GROUPS,
+        FORM_DRIVER_AWAY,
         FORM_TIME, /* uint64_t in microseconds, at most JOB_TIMEOUT_USEC_MAX */
         FORM_FILE, /* char *, NULL: none */
         /* These are lists, char **. */

@@ -52,7 +52,16 @@ static const Key file_system_keys[] = {
         { 0 },
 };
 
-static const Key trait_keys[] = {
+enum { DRIVER_OWN_KEYS = 6 };
+
+static const Key driver_keys[] = {
+        { "FSGroupChangePolicy", FORM_FS_GROUP_CHANGE_POLICY, offsetof(Trait, fs_group_change_policy) },
+        { "Socket", FORM_FILE, offsetof(Trait, socket) },
+        { "Context", FORM_DRIVER_CONTEXT, offsetof(Trait, context) },
+        { "Groups", FORM_DRIVER_GROUPS, offsetof(Trait, groups) },
+        { "UserNamespaces", FORM_BOOL, offsetof(Trait, user_namespaces) },
+        { "WhenAway", FORM_DRIVER_AWAY, offsetof(Trait, when_away) },
+        /* A volume type has only these. */
         { "Managed", FORM_MANAGED, offsetof(Trait, managed) },
         { "SELinuxMountSupported", FORM_TRISTATE, offsetof(Trait, selinux_mount_supported) },
         { "FSGroupPolicy", FORM_FS_GROUP_POLICY, offsetof(Trait, fs_group_policy) },
@@ -102,7 +111,9 @@ static int add_trait(Trait **traits, size_t *n, const char *name, void **ret) {
                       .selinux_mount_supported = -1,
                       .fs_group_policy = -1,
                       .fs_group_readers = -1,
-                      .trusted_mark = -1 };
+                      .trusted_mark = -1,
+                      .user_namespaces = true,
+                      .fs_group_change_policy = -1 };
         if (!t->name)
                 return -ENOMEM;
         (*n)++;
@@ -122,8 +133,8 @@ static const Section sections[] = {
         { "Service", service_keys, NULL },
         { "Worker", worker_keys, NULL },
         { "FileSystem", file_system_keys, add_file_system },
-        { "VolumeType", trait_keys, add_volume_type },
-        { "Driver", trait_keys, add_driver },
+        { "VolumeType", driver_keys + DRIVER_OWN_KEYS, add_volume_type },
+        { "Driver", driver_keys, add_driver },
 };
 
 /* Returns NULL if the section has no such key. */
@@ -296,8 +307,10 @@ int settings_load(const char *usr_dir, const char *etc_dir, Settings *ret, Failu
 }
 
 static void traits_free(Trait *traits, size_t n) {
-        for (size_t i = 0; i < n; i++)
+        for (size_t i = 0; i < n; i++) {
                 free(traits[i].name);
+                free(traits[i].socket);
+        }
         free(traits);
 }
 

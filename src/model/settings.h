@@ -42,6 +42,13 @@ typedef struct Trait {
         int fs_group_policy;  /* FSGroupPolicy */
         int fs_group_readers; /* whether the group only needs to read */
         int trusted_mark;     /* whether only selvol ever mounts such volumes for writing */
+        /* selvol-csi uses these of a driver. */
+        char *socket;               /* Socket=, NULL: not set */
+        DriverContext context;      /* Context= */
+        DriverGroups groups;        /* Groups= */
+        bool user_namespaces;       /* UserNamespaces=: a pod may have one, so nothing is idmapped */
+        DriverAway when_away;       /* WhenAway= */
+        int fs_group_change_policy; /* FSGroupChangePolicy= */
 } Trait;
 
 typedef struct Settings {

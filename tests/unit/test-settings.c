@@ -15,6 +15,7 @@ static const Wrong wrong[] = {
         { "key-of-other-section", "[Service];TargetRoots=/srv", "[Service] has no key TargetRoots=" },
         { "unknown-key-type", "[VolumeType nfs];Manage=always", "[VolumeType nfs] has no key Manage=" },
         { "unknown-key-driver", "[Driver d];Labels=yes", "[Driver d] has no key Labels=" },
+        { "key-of-driver", "[VolumeType csi];Socket=/d.sock", "[VolumeType csi] has no key Socket=" },
         { "unknown-key-file-system", "[FileSystem ext4];Managed=always", "[FileSystem ext4] has no key Managed=" },
         { "unknown-section", "[Service];[Services]", "no section [Services]" },
         { "unknown-section-kind", "[Worker];;[Volume nfs]", "no section [Volume nfs]" },
@@ -58,6 +59,13 @@ static const Wrong wrong[] = {
         { "bad-managed", "[VolumeType nfs];Managed=sometimes", "[VolumeType nfs] Managed=sometimes" },
         { "bad-supported", "[VolumeType nfs];SELinuxMountSupported=2", "[VolumeType nfs] SELinuxMountSupported=2" },
         { "bad-supported-driver", "[Driver d];SELinuxMountSupported=y", "[Driver d] SELinuxMountSupported=y" },
+        { "bad-socket", "[Driver d];Socket=csi.sock",
+          "[Driver d] Socket=csi.sock is not valid: use an absolute path" },
+        { "bad-context", "[Driver d];Context=mend", "Context=mend is not valid: use repair, verify or ignore" },
+        { "bad-groups", "[Driver d];Groups=driver", "Groups=driver is not valid: use kubelet or selvol" },
+        { "bad-user-namespaces", "[Driver d];UserNamespaces=", "[Driver d] UserNamespaces= is not valid" },
+        { "bad-when-away", "[Driver d];WhenAway=wait", "WhenAway=wait is not valid: use fail or forward" },
+        { "bad-change-policy-driver", "[Driver d];FSGroupChangePolicy=Never", "FSGroupChangePolicy=Never is not" },
         { "bad-fs-group", "[Driver d];FSGroupPolicy=Files", "[Driver d] FSGroupPolicy=Files" },
         { "bad-skip", "[Service];SkipFSGroupChange=sometimes", "[Service] SkipFSGroupChange=sometimes is not valid" },
         { "bad-change-policy", "[Service];DefaultFSGroupChangePolicy=Never",
@@ -432,6 +440,26 @@ TEST(test_last_line, "/settings/last-line") {
         g_assert_cmpuint(s.n_drivers, ==, 1);
         g_assert_cmpint(settings_driver(&s, "d")->managed, ==, MANAGED_ALWAYS);
         g_assert_cmpint(settings_driver(&s, "d")->trusted_mark, ==, 1);
+}
+
+TEST(test_driver, "/settings/driver") {
+        Settings s = test_settings("[Driver d];Socket=/d.sock;Context=verify;Groups=selvol;UserNamespaces=no;"
+                                   "WhenAway=forward;FSGroupChangePolicy=Always;TrustedMark=yes;[Driver e]");
+        const Trait *d = settings_driver(&s, "d"), *e = settings_driver(&s, "e");
+
+        g_assert_cmpstr(d->socket, ==, "/d.sock");
+        g_assert_cmpint(d->context, ==, DRIVER_CONTEXT_VERIFY);
+        g_assert_cmpint(d->groups, ==, DRIVER_GROUPS_SELVOL);
+        g_assert_false(d->user_namespaces);
+        g_assert_cmpint(d->when_away, ==, DRIVER_AWAY_FORWARD);
+        g_assert_cmpint(d->fs_group_change_policy, ==, FS_GROUP_CHANGE_ALWAYS);
+        g_assert_cmpint(d->trusted_mark, ==, 1);
+        g_assert_null(e->socket);
+        g_assert_cmpint(e->context, ==, DRIVER_CONTEXT_REPAIR);
+        g_assert_cmpint(e->groups, ==, DRIVER_GROUPS_KUBELET);
+        g_assert_true(e->user_namespaces);
+        g_assert_cmpint(e->when_away, ==, DRIVER_AWAY_FAIL);
+        g_assert_cmpint(e->fs_group_change_policy, ==, -1);
 }
 
 /* A section alone adds a file system, a driver or a type of volume. */
