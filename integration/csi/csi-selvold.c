@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <inttypes.h>
 
+#include "basic/path-util.h"
 #include "basic/time-util.h"
 #include "client/client-call.h"
+#include "csi/csi-record.h"
 #include "csi/csi-selvold.h"
 #include "wire/system-bus.h"
 
@@ -102,52 +104,22 @@ static int reply_error(const sd_bus_error *error, GrpcReply *ret) {
 
 /* --- how far a job is --- */
 
-/* Returns the path of the job of a volume, or "/", in the message. */
-static int find_job(sd_bus *bus, const char *volume, sd_bus_message **ret, const char **ret_job) {
-        _cleanup_message_ sd_bus_message *found = NULL;
-        const char *path;
-        int r;
-
-        r = system_bus_call_method(bus, BUS_NAME, MANAGER_PATH, MANAGER_INTERFACE, "GetVolume", NULL, &found, "s",
-                                   volume);
-        if (r >= 0)
-                r = sd_bus_message_read(found, "o", &path);
-        if (r >= 0)
-                r = system_bus_get_property(bus, BUS_NAME, path, VOLUME_INTERFACE, "Job", NULL, ret, "o");
-        return r < 0 ? r : sd_bus_message_read(*ret, "o", ret_job);
-}
-
-static uint64_t read_number(sd_bus *bus, const char *job, const char *property) {
-        _cleanup_message_ sd_bus_message *reply = NULL;
-        uint64_t n;
-
-        if (system_bus_get_property(bus, BUS_NAME, job, JOB_INTERFACE, property, NULL, &reply, "t") < 0 ||
-            sd_bus_message_read(reply, "t", &n) < 0)
-                return 0;
-        return n;
-}
-
 /* Describes how far the job is: ": 10 of about 300 files are done, and about 4 minutes are left", or "". NULL
  * on lack of memory. */
 static char *describe_progress(sd_bus *bus, const char *volume) {
-        _cleanup_message_ sd_bus_message *property = NULL;
+        _cleanup_error_ sd_bus_error error = SD_BUS_ERROR_NULL;
+        _cleanup_csi_record_ CsiRecord record = { 0 };
+        const CsiJob *job = &record.job;
         const uint64_t now = now_realtime_usec();
-        uint64_t done, total, end;
-        const char *job;
 
         (void) sd_bus_set_method_call_timeout(bus, LOOK_USEC);
-        if (find_job(bus, volume, &property, &job) < 0)
+        if (csi_record_read(bus, volume, &record, &error) < 0 || job->done == 0 || job->total == 0)
                 return strdup("");
-        done = read_number(bus, job, "EntriesDone");
-        total = read_number(bus, job, "EntriesTotal");
-        end = read_number(bus, job, "ExpectedEndUSec");
-        if (done == 0 || total == 0)
-                return strdup("");
-        if (end <= now)
-                return strdup_printf(": %" PRIu64 " of about %" PRIu64 " files are done", done, total);
+        if (job->end_usec <= now)
+                return strdup_printf(": %" PRIu64 " of about %" PRIu64 " files are done", job->done, job->total);
         return strdup_printf(": %" PRIu64 " of about %" PRIu64 " files are done, and about %" PRIu64
                              " minutes are left",
-                             done, total, (end - now) / (60 * USEC_PER_SEC) + 1);
+                             job->done, job->total, (job->end_usec - now) / (60 * USEC_PER_SEC) + 1);
 }
 
 static int reply_later(sd_bus *bus, const char *volume, GrpcReply *ret) {
@@ -159,7 +131,7 @@ static int reply_later(sd_bus *bus, const char *volume, GrpcReply *ret) {
         r = grpc_reply_set(ret, GRPC_ABORTED,
                            "selvol: Volume %s is not ready yet%s. It goes on, and the next call waits for it.",
                            escaped, progress);
-        return r < 0 ? r : FAILURE_BUSY;
+        return r < 0 ? r : FAILURE_TIMED_OUT;
 }
 
 /* --- calls --- */
@@ -170,16 +142,20 @@ static uint64_t time_until(uint64_t usec) {
         return usec > now ? usec - now : 1;
 }
 
-/* Calls a method whose arguments are the volume, one or two paths, and the options. source NULL: none. */
-static int call_selvold(const char *method, const char *volume, const char *source, const char *target,
-                        const OptionValue values[static REQUEST_OPTIONS], uint64_t until_usec, GrpcReply *ret) {
-        _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
+static int open_bus(uint64_t until_usec, sd_bus **ret, GrpcReply *reply) {
         _cleanup_error_ sd_bus_error error = SD_BUS_ERROR_NULL;
         int r;
 
-        r = call_open(true, time_until(until_usec), &bus, &error);
-        if (r < 0)
-                return reply_error(&error, ret);
+        r = call_open(true, time_until(until_usec), ret, &error);
+        return r < 0 ? reply_error(&error, reply) : 0;
+}
+
+/* Calls a method whose arguments are the volume, one or two paths, and the options. source NULL: none. */
+static int call_on_bus(sd_bus *bus, const char *method, const char *volume, const char *source, const char *target,
+                       const OptionValue values[static REQUEST_OPTIONS], uint64_t until_usec, GrpcReply *ret) {
+        _cleanup_error_ sd_bus_error error = SD_BUS_ERROR_NULL;
+        int r;
+
         if (source)
                 r = call_manager(bus, values, time_until(until_usec), NULL, &error, method, "sss", volume, source,
                                  target);
@@ -194,21 +170,108 @@ static int call_selvold(const char *method, const char *volume, const char *sour
 
 int csi_call_mount(const char *volume, const char *source, const char *target,
                    const OptionValue values[static REQUEST_OPTIONS], uint64_t until_usec, GrpcReply *ret) {
-        return call_selvold("MountVolume", volume, source, target, values, until_usec, ret);
+        _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
+        int r;
+
+        r = open_bus(until_usec, &bus, ret);
+        return r != 0 ? r : call_on_bus(bus, "MountVolume", volume, source, target, values, until_usec, ret);
 }
 
 int csi_call_adopt(const char *volume, const char *target, const OptionValue values[static REQUEST_OPTIONS],
                    uint64_t until_usec, GrpcReply *ret) {
-        return call_selvold("AdoptVolume", volume, NULL, target, values, until_usec, ret);
+        _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
+        int r;
+
+        r = open_bus(until_usec, &bus, ret);
+        return r != 0 ? r : call_on_bus(bus, "AdoptVolume", volume, NULL, target, values, until_usec, ret);
 }
 
-int csi_call_unmount(const char *volume, const char *target, uint64_t until_usec, GrpcReply *ret) {
+static int unmount_on_bus(sd_bus *bus, const char *volume, const char *target, uint64_t until_usec, GrpcReply *ret) {
         static const OptionValue none[REQUEST_OPTIONS] = { 0 };
         int r;
 
-        r = call_selvold("UnmountVolume", volume, NULL, target, none, until_usec, ret);
+        r = call_on_bus(bus, "UnmountVolume", volume, NULL, target, none, until_usec, ret);
         if (r != FAILURE_PATH_NOT_ALLOWED && r != FAILURE_NO_SUCH_VOLUME)
                 return r;
         grpc_reply_done(ret);
         return 0;
+}
+
+int csi_call_unmount(const char *volume, const char *target, uint64_t until_usec, GrpcReply *ret) {
+        _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
+        int r;
+
+        r = open_bus(until_usec, &bus, ret);
+        return r != 0 ? r : unmount_on_bus(bus, volume, target, until_usec, ret);
+}
+
+/* --- calls that depend on the record --- */
+
+static int read_record(sd_bus *bus, const char *volume, uint64_t until_usec, CsiRecord *ret, GrpcReply *reply) {
+        _cleanup_error_ sd_bus_error error = SD_BUS_ERROR_NULL;
+        int r;
+
+        r = sd_bus_set_method_call_timeout(bus, time_until(until_usec));
+        if (r < 0)
+                return r;
+        r = csi_record_read(bus, volume, ret, &error);
+        return r < 0 ? reply_error(&error, reply) : 0;
+}
+
+int csi_find_own(const char *volume, const char *path, bool beneath, uint64_t until_usec, char **ret_target,
+                 char **ret_source, GrpcReply *ret) {
+        _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
+        _cleanup_csi_record_ CsiRecord record = { 0 };
+        _cleanup_free_ char *target = NULL;
+        const char *own;
+        int r;
+
+        r = open_bus(until_usec, &bus, ret);
+        if (r == 0)
+                r = read_record(bus, volume, until_usec, &record, ret);
+        if (r != 0)
+                return r;
+        own = csi_record_find_own(&record, path, beneath);
+        if (own && !isempty(record.source)) {
+                target = strdup(own);
+                if (!target)
+                        return -ENOMEM;
+        }
+        *ret_source = target ? TAKE_PTR(record.source) : NULL;
+        *ret_target = TAKE_PTR(target);
+        return 0;
+}
+
+static bool is_at_or_beneath(const char *target, const char *path) {
+        return streq(target, path) || path_is_beneath(target, path);
+}
+
+/* A walk keeps a copy of the mount, so that the device is in use. */
+static int cancel_job(sd_bus *bus, const CsiJob *job, GrpcReply *ret) {
+        _cleanup_error_ sd_bus_error error = SD_BUS_ERROR_NULL;
+        int r;
+
+        r = system_bus_call_method(bus, BUS_NAME, job->path, JOB_INTERFACE, "Cancel", &error, NULL, NULL);
+        return r < 0 && !sd_bus_error_has_name(&error, SD_BUS_ERROR_UNKNOWN_OBJECT) ? reply_error(&error, ret) : 0;
+}
+
+int csi_call_release(const char *volume, const char *path, bool of_driver, uint64_t until_usec, GrpcReply *ret) {
+        _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
+        _cleanup_csi_record_ CsiRecord record = { 0 };
+        const CsiJob *job = &record.job;
+        int r;
+
+        r = open_bus(until_usec, &bus, ret);
+        if (r == 0)
+                r = read_record(bus, volume, until_usec, &record, ret);
+        if (r == 0 && job->path && is_at_or_beneath(strempty(job->target), path) &&
+            !streq_ptr(job->operation, "unmount"))
+                r = cancel_job(bus, job, ret);
+        for (size_t i = 0; r == 0 && i < record.n_holders; i++) {
+                const CsiHolder *h = &record.holders[i];
+
+                if (is_at_or_beneath(h->target, path) && (of_driver || !h->adopted))
+                        r = unmount_on_bus(bus, volume, h->target, until_usec, ret);
+        }
+        return r;
 }

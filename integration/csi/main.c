@@ -12,6 +12,7 @@
 
 #include "basic/log.h"
 #include "basic/path-util.h"
+#include "csi/csi-check.h"
 #include "csi/csi-listener.h"
 #include "csi/csi-proxy.h"
 
@@ -19,36 +20,59 @@
 
 typedef struct CsiArguments {
         const char *listen; /* NULL: systemd passes a socket */
+        const char *sockets, *registry;
+        bool check; /* look at the drivers, and end */
         Proxy proxy;
 } CsiArguments;
 
 static void print_csi_help(void) {
         printf("selvol-csi [OPTION...]\n\n"
-               "Is called by kubelet in place of a CSI driver, and passes the calls on.\n\n"
-               "  --driver-socket=PATH  The socket of the driver\n"
+               "Is called by kubelet in place of a CSI driver, passes the calls on, and sees to contexts and groups.\n\n"
+               "  --driver=NAME         The driver, for its section in selvol.conf(5)\n"
+               "  --driver-socket=PATH  The socket of the driver, in place of Socket=\n"
                "  --listen=PATH         The socket that kubelet calls, if systemd passes none\n"
+               "  --check               Say whether drivers answer, and which socket kubelet was told of each\n"
                "  --version, --help\n");
+}
+
+static int check_csi_arguments(const CsiArguments *a) {
+        const Proxy *p = &a->proxy;
+
+        if (p->driver_socket && !path_is_normalized(p->driver_socket))
+                return log_error_errno(-EINVAL, "--driver-socket= takes the absolute path of the driver's socket.");
+        if (isempty(p->driver) || strchr(p->driver, '/'))
+                return log_error_errno(-EINVAL, "--driver= takes the name of a driver, such as disk.example.org.");
+        return 0;
 }
 
 /* Returns 0 to go on, 1 to end with success. */
 static int parse_csi_arguments(int argc, char *argv[], CsiArguments *a) {
-        enum { ARG_DRIVER_SOCKET = 256, ARG_LISTEN, ARG_VERSION, ARG_HELP };
+        enum { ARG_CHECK = 256, ARG_VERSION, ARG_HELP, ARG_STRINGS };
         static const struct option options[] = {
-                { "driver-socket", required_argument, NULL, ARG_DRIVER_SOCKET },
-                { "listen", required_argument, NULL, ARG_LISTEN },
+                { "check", no_argument, NULL, ARG_CHECK },
                 { "version", no_argument, NULL, ARG_VERSION },
                 { "help", no_argument, NULL, ARG_HELP },
+                { "driver", required_argument, NULL, ARG_STRINGS },
+                { "driver-socket", required_argument, NULL, ARG_STRINGS + 1 },
+                { "listen", required_argument, NULL, ARG_STRINGS + 2 },
+                /* These are for the tests. */
+                { "config-usr", required_argument, NULL, ARG_STRINGS + 3 },
+                { "config-etc", required_argument, NULL, ARG_STRINGS + 4 },
+                { "mountinfo", required_argument, NULL, ARG_STRINGS + 5 },
+                { "sockets", required_argument, NULL, ARG_STRINGS + 6 },
+                { "registry", required_argument, NULL, ARG_STRINGS + 7 },
                 { 0 },
+        };
+        const char **const strings[] = {
+                &a->proxy.driver,     &a->proxy.driver_socket, &a->listen,  &a->proxy.usr_config,
+                &a->proxy.etc_config, &a->proxy.mountinfo,     &a->sockets, &a->registry,
         };
         int c;
 
         while ((c = getopt_long(argc, argv, "", options, NULL)) >= 0)
                 switch (c) {
-                case ARG_DRIVER_SOCKET:
-                        a->proxy.driver_socket = optarg;
-                        break;
-                case ARG_LISTEN:
-                        a->listen = optarg;
+                case ARG_CHECK:
+                        a->check = true;
                         break;
                 case ARG_VERSION:
                         printf("selvol-csi %s\n", SELVOL_VERSION);
@@ -57,14 +81,13 @@ static int parse_csi_arguments(int argc, char *argv[], CsiArguments *a) {
                         print_csi_help();
                         return 1;
                 default:
-                        return -EINVAL;
+                        if (c < ARG_STRINGS)
+                                return -EINVAL;
+                        *strings[c - ARG_STRINGS] = optarg;
                 }
         if (optind != argc)
                 return log_error_errno(-EINVAL, "selvol-csi takes options only.");
-        if (!a->proxy.driver_socket || !path_is_normalized(a->proxy.driver_socket))
-                return log_error_errno(-EINVAL,
-                                       "The driver's socket is missing: --driver-socket= takes its absolute path.");
-        return 0;
+        return check_csi_arguments(a);
 }
 
 /* Returns a listening socket, or a negative errno. */
@@ -94,24 +117,25 @@ static int take_csi_socket(void) {
         return SD_LISTEN_FDS_START;
 }
 
-/* Returns a descriptor that can be read when the process is to end, or a negative errno. */
-static int open_stop_signals(void) {
+/* Returns a descriptor that can be read when one of the two signals has come, or a negative errno. */
+static int open_signals(int one, int other) {
         sigset_t signals;
         int fd;
 
-        if (sigemptyset(&signals) < 0 || sigaddset(&signals, SIGTERM) < 0 || sigaddset(&signals, SIGINT) < 0 ||
+        if (sigemptyset(&signals) < 0 || sigaddset(&signals, one) < 0 || sigaddset(&signals, other) < 0 ||
             sigprocmask(SIG_BLOCK, &signals, NULL) < 0)
                 return log_error_errno(-errno, "Failed to block signals: %m");
         fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
         return fd < 0 ? log_error_errno(-errno, "Failed to wait for signals: %m") : fd;
 }
 
-static int run_csi(CsiArguments *a) {
-        _cleanup_close_ int stop = open_stop_signals(), fd = -EBADF;
+static int serve_proxy(CsiArguments *a) {
+        _cleanup_close_ int stop = open_signals(SIGTERM, SIGINT), reload = open_signals(SIGHUP, SIGHUP), fd = -EBADF;
         int r;
 
-        if (stop < 0)
-                return stop;
+        if (stop < 0 || reload < 0)
+                return stop < 0 ? stop : reload;
+        a->proxy.reload = reload;
         fd = a->listen ? make_csi_socket(a->listen) : take_csi_socket();
         if (fd < 0)
                 return fd;
@@ -119,8 +143,19 @@ static int run_csi(CsiArguments *a) {
         return r < 0 ? log_error_errno(r, "The server of gRPC failed: %m") : 0;
 }
 
+static int run_csi(CsiArguments *a) {
+        int r;
+
+        r = proxy_start(&a->proxy);
+        if (r != 0)
+                return r;
+        r = a->check ? csi_check(&a->proxy.settings, a->sockets, a->registry) : serve_proxy(a);
+        proxy_done(&a->proxy);
+        return r;
+}
+
 int main(int argc, char *argv[]) {
-        CsiArguments a = { .listen = NULL };
+        CsiArguments a = { .sockets = CSI_SOCKETS, .registry = CSI_REGISTRY, .proxy.driver = PROXY_DRIVER_DEFAULT };
         int r;
 
         /* The memory of large messages goes back to the kernel at once, and threads share the rest. */
@@ -130,5 +165,6 @@ int main(int argc, char *argv[]) {
         r = parse_csi_arguments(argc, argv, &a);
         if (r != 0)
                 return r > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-        return run_csi(&a) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+        r = run_csi(&a);
+        return r == 0 ? EXIT_SUCCESS : r > 0 ? EXIT_CONFIG : EXIT_FAILURE;
 }

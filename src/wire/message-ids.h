@@ -86,3 +86,5 @@
 #define MESSAGE_WORKER_FULL "6693375ebef0b6f10841c9ebffe6da19"
 /* The worker has places for all calls again. */
 #define MESSAGE_WORKER_FREE "638b788546a2b73578ed0c6b68c1265d"
+/* A CSI driver had mounted a volume without its context, and selvol has mounted it again. */
+#define MESSAGE_REPAIRED "fa1c437a52dc4bc7a4b23f592d0f3e27"

@@ -36,8 +36,8 @@ DETAILS = b"\0\1details\xff"
 WAIT_SEC = 60
 # Nothing ends because this time is over.
 FOREVER_SEC = 10 * WAIT_SEC
-# Threads, and descriptors: the standard ones, the listening socket, signals, and the count of connections.
-AT_REST = 1, 6
+# Threads, and descriptors: the standard ones, the listening socket, two of signals, and the count of connections.
+AT_REST = 1, 7
 
 directory = tempfile.TemporaryDirectory()
 
@@ -574,8 +574,8 @@ def check_stranger():
 
 
 MISTAKES = [
-    ("no driver", [], "The driver's socket is missing"),
-    ("a relative path", ["--driver-socket=driver"], "The driver's socket is missing"),
+    ("a relative path", ["--driver-socket=driver"], "takes the absolute path"),
+    ("a driver that is a path", ["--driver=a/b"], "takes the name of a driver"),
     ("a word", ["--driver-socket=/driver", "word"], "takes options only"),
     ("no socket", ["--driver-socket=/driver"], "There is not exactly one listening Unix socket"),
     ("no directory", ["--driver-socket=/driver", f"--listen={path('a/b')}"], "Failed to listen at"),

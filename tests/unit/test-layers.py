@@ -34,7 +34,7 @@ MAY_USE = {
     "volume-plugin": {"client", "wire", "model", "basic"},
     "flexvolume": {"client", "wire", "model", "basic"},
     "grpc": {"basic"},
-    "csi": {"grpc", "client", "wire", "model", "basic"},
+    "csi": {"grpc", "client", "mount", "wire", "model", "basic"},
     "ctl": {"client", "mount", "wire", "model", "basic"},
 }
 
@@ -144,7 +144,7 @@ def find_circles(files):
 FOR_TESTS = {
     "fuzz/fuzz-mount-note.c": ["mount_note_format", "mount_note_parse"],
     "fuzz/fuzz-mountinfo.c": ["mountinfo_escape"],
-    "unit/test-csi-messages.c": ["csi_bytes", "csi_text", "csi_write"],
+    "unit/test-csi-codes.c": ["csi_code_of_error"],
     "unit/test-context.c": ["container_contexts_parse"],
     "unit/test-doctor.c": ["doctor_check"],
     "unit/test-idmap.c": ["idmap_swap_map"],

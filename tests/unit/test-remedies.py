@@ -54,7 +54,8 @@ def check(command):
             yield f"{plain[0]} is no verb"
         yield from (f"{w} is no option" for w in words if w.startswith("--") and w[2:].split("=")[0] not in options)
     elif program == "systemctl":
-        yield from (f"{w} is no unit" for w in plain[1:] if w.removesuffix(".service") not in units | FOREIGN)
+        yield from (f"{w} is no unit" for w in plain[1:]
+                   if w.removesuffix(".service").replace("@%s", "@") not in units | FOREIGN)
     elif program == "setsebool" and f"gen_tunable({plain[0]}," not in read("selinux/selvol.te"):
         yield f"{plain[0]} is no boolean"
     yield from (f"the policy module has no {w}" for w in words if re.fullmatch(r"\w+_t", w) and w not in types)
