@@ -20,6 +20,7 @@
 #define WORKER_DOMAIN "system_u:system_r:selvol_worker_t"
 #define KUBELET       "/var/lib/kubelet"
 #define PLUGIN_SOCKET "/run/selvol/volume-plugin.sock"
+#define CSI_PROGRAM   "/usr/libexec/selvol-csi"
 #define BLANKS        " \t"
 #define QUOTES        "\"'"
 #define DROP_IN       "under [Worker] in /etc/selvol/selvol.conf.d/50-local.conf, then: systemctl reload selvold"
@@ -317,6 +318,49 @@ static void check_podman(Doctor *d) {
                 doctor_found(d, OK, "podman can use selvol's volume plugin.");
 }
 
+/* A line of selvol-csi is the state, the text and what to type, with tabs between them. */
+static void add_driver(Doctor *d, char *line) {
+        char *state = strsep(&line, "\t"), *text = strsep(&line, "\t");
+
+        if (!text)
+                return;
+        doctor_found(d,
+                     streq(state, "problem")   ? PROBLEM
+                     : streq(state, "warning") ? WARNING
+                                               : OK,
+                     "%s%s%s", text, line ? "\n" : "", strempty(line));
+}
+
+static bool any_driver_has_socket(const Settings *s) {
+        for (size_t i = 0; i < s->n_drivers; i++)
+                if (s->drivers[i].socket)
+                        return true;
+        return false;
+}
+
+/* selvol-csi speaks gRPC, and so asks drivers and their registrars. */
+static void check_drivers(Doctor *d) {
+        _cleanup_free_ char *line = NULL;
+        size_t size = 0;
+        FILE *f;
+
+        if (doctor_stat(d, CSI_PROGRAM, NULL) < 0 ||
+            (doctor_stat(d, "/run/selvol/csi", NULL) == -ENOENT && !any_driver_has_socket(&d->settings)))
+                return;
+        if (!d->is_root) {
+                doctor_found(d, UNKNOWN, "CSI drivers can't be asked." AS_ROOT);
+                return;
+        }
+        f = popen(CSI_PROGRAM " --check", "re");
+        while (f && getline(&line, &size, f) >= 0) {
+                line[strcspn(line, "\n")] = '\0';
+                add_driver(d, line);
+        }
+        if (!f || pclose(f) != 0)
+                doctor_found(d, PROBLEM,
+                             "Which CSI drivers answer can't be found out.\n" CSI_PROGRAM " --check says why");
+}
+
 static bool has_system_call(long number) {
         return syscall(number, -1, NULL, 0, NULL, 0) >= 0 || errno != ENOSYS;
 }
@@ -381,15 +425,8 @@ static void check_clock(Doctor *d) {
 }
 
 const Check node_checks[] = {
-        { "selinux", check_selinux },
-        { "policy", check_policy },
-        { "module", check_module },
-        { "targets", check_targets },
-        { "labels", check_labels },
-        { "kubelet", check_kubelet },
-        { "kubelet", check_kubelet_gate },
-        { "podman", check_podman },
-        { "kernel", check_kernel },
-        { "clock", check_clock },
-        { NULL, NULL },
+        { "selinux", check_selinux },      { "policy", check_policy },   { "module", check_module },
+        { "targets", check_targets },      { "labels", check_labels },   { "kubelet", check_kubelet },
+        { "kubelet", check_kubelet_gate }, { "drivers", check_drivers }, { "podman", check_podman },
+        { "kernel", check_kernel },        { "clock", check_clock },     { NULL, NULL },
 };
