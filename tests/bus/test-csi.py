@@ -150,6 +150,7 @@ class Driver(grpc.GenericRpcHandler):
     def __init__(self, node):
         self.node, self.behavior = node, "honest"
         self.calls, self.requests, self.failures = [], [], 0
+        self.job = None  # selvold's when the driver was to unmount last
         self.go_on = threading.Event()
 
     def service(self, details):
@@ -171,6 +172,7 @@ class Driver(grpc.GenericRpcHandler):
         if short in ("stage", "publish"):
             self.mount(short, values[1].decode(), path, request)
         else:
+            self.job = self.node.volume(values[1].decode(), "Job") if values[1].startswith(b"walk") else None
             self.unmount(path, context)
         if self.behavior == "slow":
             self.go_on.wait(WAIT_SEC)
@@ -600,13 +602,17 @@ def check_cancel(node):
     """Kubelet takes a volume back whose files are being changed."""
     node.reload("Groups=selvol")
     for behavior in ("honest", "lying"):
-        hold_again(node)
-        node.driver.behavior = behavior
-        first = node.call(stage("walk-held", A, GROUP))
-        wait_for_job(node, "walk-held")
-        problems = lacks("answer", node.ask(unstage("walk-held")), "OK") + lacks("first answer", answer_of(first), "ABORTED selvol: |canceled")
-        problems += differ("mounts", node.describe_mounts("walk-held"), "") + differ("holders", node.describe_holders("walk-held"), "")
-        report(f"an unstage cancels a walk: {behavior}", problems)
+        for make, take_back in (stage, unstage), (publish, unpublish):
+            hold_again(node)
+            node.driver.behavior = behavior
+            first = node.call(make("walk-held", A, GROUP))
+            wait_for_job(node, "walk-held")
+            problems = lacks("answer", node.ask(take_back("walk-held")), "OK")
+            problems += lacks("first answer", answer_of(first), "ABORTED selvol: |canceled")
+            problems += differ("mounts", node.describe_mounts("walk-held"), "")
+            problems += differ("holders", node.describe_holders("walk-held"), "")
+            problems += differ("the job when the driver is called", node.driver.job, "/")
+            report(f"{take_back('')[0]} cancels a walk: {behavior}", problems)
     hold_again(node)
 
 
@@ -778,7 +784,8 @@ def memory_has(pid, text):
     with open(f"/proc/{pid}/mem", "rb", 0) as memory:
         for line in maps:
             begin, end = (int(n, 16) for n in line.split()[0].split("-"))
-            if not line.split()[1].startswith("rw"):
+            # The sanitizer's own memory is larger than that.
+            if not line.split()[1].startswith("rw") or end - begin > 1 << 28:
                 continue
             memory.seek(begin)
             try:
@@ -884,6 +891,8 @@ def main():
                 parts[name](node)
         finally:
             node.stop()
+        found = re.findall(r"(?:ERROR: \w+Sanitizer|runtime error).*", node.log("csi"))
+        report("selvol-csi has made no mistake that a sanitizer sees", found)
     finish()
 
 
