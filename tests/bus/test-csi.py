@@ -19,7 +19,7 @@ import time
 from concurrent import futures
 
 SOURCES, BUILD = map(pathlib.Path, sys.argv[1:3])
-sys.path.insert(0, str(SOURCES / "tests/unit"))
+sys.path[:0] = [str(SOURCES / "tests/unit"), str(SOURCES / "tests/support")]
 
 try:
     import grpc
@@ -27,102 +27,15 @@ except ImportError as error:
     print(f"1..0 # SKIP {error} (Debian: python3-grpcio)")
     sys.exit(0)
 
+from csi_messages import (DRIVER, SECRET, capabilities, field, fields, publish, stage, stage_path, unpublish, unstage)
 from tap import finish, report
 
-DRIVER = "disk.example.org"
 A, B = (f"system_u:object_r:container_file_t:s0:c{pair}" for pair in ("0,c10", "20,c30"))
 GROUP = "2000"
 WAIT_SEC = 60
 # Kubelet gives up when this time is over: selvol-csi keeps a second of it for its answer.
 SHORT_SEC = 2.5
-SECRET = "canary-5f1d0c"
 OPTIONS = [("grpc.use_local_subchannel_pool", 1)]
-
-
-# ---- messages of CSI --------------------------------------------------------------------------------------
-
-def number(n):
-    return bytes([n & 127 | 128]) + number(n >> 7) if n > 127 else bytes([n])
-
-
-def field(key, value):
-    """A field with a number, text, bytes, or messages; nothing for None."""
-    if value is None:
-        return b""
-    if isinstance(value, list):
-        return b"".join(field(key, v) for v in value)
-    if isinstance(value, int):
-        return number(key << 3) + number(value)
-    data = value.encode() if isinstance(value, str) else value
-    return number(key << 3 | 2) + number(len(data)) + data
-
-
-def fields(message):
-    """Yields the fields of a message: their numbers and values."""
-    at = 0
-
-    def take():
-        nonlocal at
-        n = shift = 0
-        while True:
-            byte = message[at]
-            at += 1
-            n |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return n
-
-    while at < len(message):
-        key = take()
-        if key & 7 == 0:
-            yield key >> 3, take()
-        else:
-            size = take()
-            yield key >> 3, message[at:at + size]
-            at += size
-
-
-def entry(key, value):
-    return field(1, key) + field(2, value)
-
-
-def stage_path(name):
-    return f"/var/lib/kubelet/plugins/kubernetes.io/csi/{DRIVER}/{name}/globalmount"
-
-
-def target_path(name, pod="a"):
-    return f"/var/lib/kubelet/pods/{pod}/volumes/kubernetes.io~csi/{name}/mount"
-
-
-def capability(context, group, mode, block):
-    flags = [f'context="{context}"'] if context else []
-    mount = field(1, "ext4") + field(2, ["noatime", *flags]) + field(3, group)
-    return (field(1, b"") if block else field(2, mount)) + field(3, field(1, mode))
-
-
-def stage(name, context=None, group=None, mode=1, block=False):
-    return ("NodeStageVolume", field(1, name) + field(3, stage_path(name)) + field(4, capability(context, group, mode, block)) +
-            field(5, entry("password", SECRET)))
-
-
-def publish(name, context=None, group=None, mode=1, block=False, pod="a", readonly=None):
-    info = [entry("csi.storage.k8s.io/pod.namespace", "default"), entry("csi.storage.k8s.io/pod.name", f"web-{pod}"),
-            entry("csi.storage.k8s.io/serviceAccount.tokens", SECRET)]
-    return ("NodePublishVolume", field(1, name) + field(3, stage_path(name)) + field(4, target_path(name, pod)) +
-            field(5, capability(context, group, mode, block)) + field(6, readonly) + field(7, entry("password", SECRET)) +
-            field(8, info))
-
-
-def unpublish(name, pod="a"):
-    return "NodeUnpublishVolume", field(1, name) + field(2, target_path(name, pod))
-
-
-def unstage(name):
-    return "NodeUnstageVolume", field(1, name) + field(2, stage_path(name))
-
-
-def capabilities():
-    return "NodeGetCapabilities", b""
 
 
 # ---- the node: a bus, selvold, the fake worker, a driver, and selvol-csi -----------------------------------
