@@ -141,7 +141,7 @@ static int adopt_mount(const CsiCall *c, const Attachment *a, const CsiPlace *p,
 }
 
 /* Mounts in place of the driver, or goes on with that. */
-static int mount_anew(const CsiCall *c, const Attachment *a, const CsiPlace *p, GrpcReply *ret) {
+static int mount_anew(const CsiCall *c, const Attachment *a, const char *source, const char *target, GrpcReply *ret) {
         OptionValue values[REQUEST_OPTIONS] = { 0 };
         _cleanup_failure_ Failure f = { 0 };
         int r;
@@ -151,7 +151,7 @@ static int mount_anew(const CsiCall *c, const Attachment *a, const CsiPlace *p, 
                 return r < 0 ? r : csi_reply_failure(&f, ret);
         values[OPTION_MOUNT_OPTIONS] = (OptionValue){ .set = true, .list = a->volume.options };
         set_true(&values[OPTION_REPLACE]);
-        return csi_call_mount(a->volume.id, p->source, p->target, values, c->until_usec, ret);
+        return csi_call_mount(a->volume.id, source, target, values, c->until_usec, ret);
 }
 
 static void log_repair(const CsiCall *c, const Attachment *a, const CsiPlace *p) {
@@ -189,7 +189,12 @@ static int repair_mount(const CsiCall *c, const Attachment *a, const CsiPlace *p
         _cleanup_free_ char *why = NULL;
         int r;
 
-        r = mount_anew(c, a, p, ret);
+        r = mount_anew(c, a, p->source, p->target, ret);
+        /* A node without udev has no links by number, and selvold says that there is no such source. */
+        if (r == FAILURE_INVALID_VOLUME && p->named) {
+                grpc_reply_done(ret);
+                r = mount_anew(c, a, p->named, p->target, ret);
+        }
         if (r == 0)
                 log_repair(c, a, p);
         /* A mount that is in use stays so as long as kubelet does not take it back. */
@@ -296,7 +301,7 @@ static int attach_volume(const CsiCall *c, Attachment *a, GrpcReply *ret) {
                 return r;
         if (own.target)
                 /* The driver would mount beside it. */
-                r = mount_anew(c, a, &own, &selvol);
+                r = mount_anew(c, a, own.source, own.target, &selvol);
         else {
                 r = forward_attachment(c, a, without_group, ret);
                 if (r < 0 || ret->code != GRPC_OK)

@@ -9,6 +9,7 @@
 void csi_place_done(CsiPlace *p) {
         free(p->target);
         free(p->source);
+        free(p->named);
         *p = (CsiPlace){ 0 };
 }
 
@@ -44,16 +45,17 @@ static const Mount *find_only_beneath(const MountTable *table, const char *path)
         return found;
 }
 
-/* The table names the device by a path that may lead elsewhere in this namespace, so its number names it. The
- * number of btrfs is that of no device. */
-static int find_source(const Mount *m, char **ret) {
-        if (major(m->device) != 0)
-                *ret = strdup_printf("/dev/block/%u:%u", major(m->device), minor(m->device));
-        else if (streq(m->fs_type, "btrfs"))
-                *ret = strdup(m->source);
-        else
+/* The driver's name for the device may lead elsewhere on the host, so that the number goes first. The number
+ * of btrfs is that of no device. */
+static int find_source(const Mount *m, CsiPlace *p) {
+        const bool is_device = major(m->device) != 0;
+
+        if (!is_device && !streq(m->fs_type, "btrfs"))
                 return 0;
-        return *ret ? 0 : -ENOMEM;
+        p->named = strdup(m->source);
+        p->source =
+                is_device ? strdup_printf("/dev/block/%u:%u", major(m->device), minor(m->device)) : strdup(m->source);
+        return p->named && p->source ? 0 : -ENOMEM;
 }
 
 int csi_place_find(const char *mountinfo, const char *path, bool beneath, CsiPlace *ret) {
@@ -70,7 +72,7 @@ int csi_place_find(const char *mountinfo, const char *path, bool beneath, CsiPla
                 m = find_only_beneath(table, path);
         if (!m)
                 return 0;
-        r = find_source(m, &p.source);
+        r = find_source(m, &p);
         if (r < 0)
                 return r;
         p.target = strdup(m->target);

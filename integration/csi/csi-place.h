@@ -7,7 +7,8 @@
 
 typedef struct CsiPlace {
         char *target;
-        char *source; /* the block device, for a mount of it; NULL: it is of none */
+        char *source; /* udev's link to the block device, which its number names; NULL: it is of none */
+        char *named;  /* the device by the name with which the driver mounted it; NULL: none */
 } CsiPlace;
 
 /* Finds the mount at the path; if nothing is mounted there and beneath is true, the only mount beneath it, as

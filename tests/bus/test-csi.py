@@ -200,9 +200,13 @@ class Node:
         self.write_mountinfo()
 
     def write_mountinfo(self):
-        """btrfs, as its devices are named by the source."""
-        lines = [f"1 0 8:1 / / rw - ext4 /dev/sda1 rw\n"]
-        lines += [f"{m[0]} 1 0:{m[0]} / {m[1]} rw - btrfs {m[2]} rw\n" for m in self.mounts()]
+        """btrfs, as its devices are named by the source, but for volumes that are called like a device's number."""
+        lines = ["1 0 8:1 / / rw - ext4 /dev/sda1 rw\n"]
+        for number_of_mount, path, source, *_ in self.mounts():
+            name = source.rpartition("/")[2]
+            is_device = re.fullmatch(r"\d+:\d+", name)
+            lines.append(f"{number_of_mount} 1 {name if is_device else f'0:{number_of_mount}'} / {path} rw - "
+                         f"{'ext4' if is_device else 'btrfs'} {source} rw\n")
         self.write("mountinfo", "".join(lines))
 
     def find_mount(self, path):
@@ -312,6 +316,10 @@ CASES = [
         (stage("vdd", A), "OK", "stage", "beneath a", "stage own"),
         (stage("vdd", A), "OK", "", "beneath a", "stage own"),
         (unstage("vdd"), "OK", "unstage", "", ""),
+    ]),
+    ("the number names the device", "", "lying", [
+        (stage("8:99", A), "OK", "stage", "", "stage own"),
+        (unstage("8:99"), "OK", "unstage", "", ""),
     ]),
     ("a dropped context is only told of", "Context=verify", "lying", [
         (stage("vde", A), f"FAILED_PRECONDITION selvol: Volume {DRIVER}/vde {DROPPED}", "stage unstage", "", ""),
