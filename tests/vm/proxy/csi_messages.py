@@ -1,0 +1,1 @@
+../../support/csi_messages.py
