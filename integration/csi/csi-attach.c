@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <assert.h>
+
 #include "basic/log.h"
 #include "csi/csi-attach.h"
 #include "csi/csi-detach.h"
@@ -80,12 +82,16 @@ static int leave_to_others(const CsiCall *c, Attachment *a, GrpcReply *ret) {
 
 static int forward_attachment(const CsiCall *c, Attachment *a, bool without_group, GrpcReply *ret) {
         _cleanup_grpc_bytes_ GrpcBytes message = { 0 };
-        Csi__MountVolume *m = a->capability->mount;
-        ProtobufCBinaryData group = m->volume_mount_group;
+        Csi__MountVolume *m;
+        ProtobufCBinaryData group;
         int r;
+
+        assert(a->capability && a->capability->mount); /* or it would not be an attachment */
 
         if (!without_group)
                 return csi_forward(c, ret);
+        m = a->capability->mount;
+        group = m->volume_mount_group;
         m->volume_mount_group = (ProtobufCBinaryData){ 0 };
         r = csi_write(a->request, &message);
         m->volume_mount_group = group;
@@ -224,10 +230,14 @@ static int settle_mounted(const CsiCall *c, const Attachment *a, GrpcReply *ret)
         int r;
 
         r = csi_place_find(c->mountinfo, a->volume.target, a->staged, &p);
-        if (r < 0)
+        if (r == -ENOMEM)
                 return r;
         if (r > 0)
                 return settle_mount(c, a, &p, ret);
+        if (r < 0) {
+                r = grpc_reply_set(ret, GRPC_INTERNAL, "selvol: The mount table can't be read: %s", strerror(-r));
+                return r < 0 ? r : FAILURE_MOUNT_FAILED;
+        }
         /* Where a stage mounts nothing, the publish will. */
         if (a->staged || !is_wanted(a))
                 return 0;

@@ -115,6 +115,7 @@ class Node:
     def __init__(self, directory):
         self.directory = pathlib.Path(directory)
         self.processes = {}
+        self.lock = threading.Lock()  # of the mounts
         self.last_id = 100  # the fake worker's begin with 1000
         self.address = f"unix:path={directory}/bus"
         self.environment = dict(os.environ, DBUS_SYSTEM_BUS_ADDRESS=self.address, SYSTEMD_BUS_TIMEOUT="600",
@@ -213,11 +214,13 @@ class Node:
         return next((m for m in self.mounts() if m[1] == path), None)
 
     def add_mount(self, path, name, context):
-        self.last_id += 1
-        self.write_mounts([*self.mounts(), [str(self.last_id), path, f"/dev/{name}", "ext4", context, "0"]])
+        with self.lock:
+            self.last_id += 1
+            self.write_mounts([*self.mounts(), [str(self.last_id), path, f"/dev/{name}", "ext4", context, "0"]])
 
     def remove_mounts(self, path):
-        self.write_mounts([m for m in self.mounts() if m[1] != path and not m[1].startswith(path + "/")])
+        with self.lock:
+            self.write_mounts([m for m in self.mounts() if m[1] != path and not m[1].startswith(path + "/")])
 
     def describe_mounts(self, name):
         """Such as "stage a, web-a -": where the volume is mounted, and with which context."""
@@ -683,6 +686,30 @@ def check_restarts(node):
                     check_restart(node, who, moment)
 
 
+def check_table(node):
+    """A mount table that can't be read fails only calls that need it."""
+    node.reload("")
+    node.driver.behavior = "honest"
+    write, node.write_mountinfo = node.write_mountinfo, lambda: node.write("mountinfo", "rubbish\n")
+    answers = node.ask(publish("vja")), node.ask(publish("vjb", A))
+    node.write_mountinfo = write
+    report("the mount table can't be read", differ("without a context", answers[0], "OK") +
+           lacks("with a context", answers[1], "INTERNAL selvol: The mount table can't be read") +
+           differ("the driver's mount", node.describe_mounts("vjb"), ""))
+    node.ask(unpublish("vja"))
+
+
+def check_crowd(node):
+    """64 pods start at once."""
+    node.reload("")
+    node.driver.behavior = "honest"
+    running = [node.call(publish(f"vk{i}", A)) for i in range(64)]
+    answers = {answer_of(call) for call in running}
+    report("64 pods start", differ("answers", answers, {"OK"}))
+    running = [node.call(unpublish(f"vk{i}")) for i in range(64)]
+    report("64 pods end", differ("answers", {answer_of(call) for call in running}, {"OK"}) + differ("mounts", node.mounts(), []))
+
+
 def check_upgrade(node):
     """SIGTERM: the call that runs is answered."""
     node.reload("")
@@ -803,7 +830,7 @@ def check_reload(node):
 
 def main():
     parts = {"cases": check_cases, "capabilities": check_capabilities, "forwarded": check_forwarded, "walks": check_walks,
-             "cancel": check_cancel, "away": check_away, "restarts": check_restarts, "upgrade": check_upgrade,
+             "cancel": check_cancel, "away": check_away, "restarts": check_restarts, "upgrade": check_upgrade, "table": check_table, "crowd": check_crowd,
              "reload": check_reload, "secrets": check_secrets, "doctor": check_doctor}
     with tempfile.TemporaryDirectory(prefix="selvol-csi-") as directory:
         node = Node(directory)
