@@ -61,7 +61,7 @@ int csi_driver_takes_group(const CsiCall *c, GrpcReply *ret) {
 static int add_group(Csi__NodeGetCapabilitiesResponse *m, GrpcBytes *ret) {
         Csi__NodeServiceCapability__Rpc rpc = CSI__NODE_SERVICE_CAPABILITY__RPC__INIT;
         Csi__NodeServiceCapability group = CSI__NODE_SERVICE_CAPABILITY__INIT;
-        Csi__NodeServiceCapability **own = m->capabilities, **all = calloc(m->n_capabilities + 1, sizeof(*all));
+        Csi__NodeServiceCapability **own = m->capabilities, **all = calloc(m->n_capabilities + 1, sizeof(void *));
         int r;
 
         if (!all)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
@@ -32,6 +33,8 @@ static void *serve_client(void *userdata) {
                 log_debug("A client lost its connection: %s", strerror(-r));
         fd_close(c->fd);
         free(c);
+        /* Calls of selvold take memory in small parts. */
+        (void) malloc_trim(0);
         /* The listener may be gone after this. */
         (void) !write(ended, &one, sizeof(one));
         return NULL;
