@@ -13,6 +13,7 @@
 #include "basic/log.h"
 #include "basic/path-util.h"
 #include "csi/csi-check.h"
+#include "csi/csi-driver.h"
 #include "csi/csi-listener.h"
 #include "csi/csi-proxy.h"
 
@@ -21,13 +22,15 @@
 typedef struct CsiArguments {
         const char *listen; /* NULL: systemd passes a socket */
         const char *sockets, *registry;
-        bool check; /* look at the drivers, and end */
+        const char *bus; /* NULL: the system bus */
+        bool check;      /* look at the drivers, and end */
         Proxy proxy;
 } CsiArguments;
 
 static void print_csi_help(void) {
         printf("selvol-csi [OPTION...]\n\n"
-               "Is called by kubelet in place of a CSI driver, passes the calls on, and sees to contexts and groups.\n\n"
+               "Is called by kubelet in place of a CSI driver, passes the calls on, and sees to contexts and groups. Without\n"
+               "the name and the socket of one it is the driver org.selvol.csi itself.\n\n"
                "  --driver=NAME         The driver, for its section in selvol.conf(5)\n"
                "  --driver-socket=PATH  The socket of the driver, in place of Socket=\n"
                "  --listen=PATH         The socket that kubelet calls, if systemd passes none\n"
@@ -40,7 +43,7 @@ static int check_csi_arguments(const CsiArguments *a) {
 
         if (p->driver_socket && !path_is_normalized(p->driver_socket))
                 return log_error_errno(-EINVAL, "--driver-socket= takes the absolute path of the driver's socket.");
-        if (isempty(p->driver) || strchr(p->driver, '/'))
+        if (p->driver && (isempty(p->driver) || strchr(p->driver, '/')))
                 return log_error_errno(-EINVAL, "--driver= takes the name of a driver, such as disk.example.org.");
         return 0;
 }
@@ -61,11 +64,19 @@ static int parse_csi_arguments(int argc, char *argv[], CsiArguments *a) {
                 { "mountinfo", required_argument, NULL, ARG_STRINGS + 5 },
                 { "sockets", required_argument, NULL, ARG_STRINGS + 6 },
                 { "registry", required_argument, NULL, ARG_STRINGS + 7 },
+                { "bus", required_argument, NULL, ARG_STRINGS + 8 },
                 { 0 },
         };
         const char **const strings[] = {
-                &a->proxy.driver,     &a->proxy.driver_socket, &a->listen,  &a->proxy.usr_config,
-                &a->proxy.etc_config, &a->proxy.mountinfo,     &a->sockets, &a->registry,
+                &a->proxy.driver,
+                &a->proxy.driver_socket,
+                &a->listen,
+                &a->proxy.usr_config,
+                &a->proxy.etc_config,
+                &a->proxy.mountinfo,
+                &a->sockets,
+                &a->registry,
+                &a->bus,
         };
         int c;
 
@@ -94,13 +105,15 @@ static int parse_csi_arguments(int argc, char *argv[], CsiArguments *a) {
 static int make_csi_socket(const char *path) {
         _cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         struct sockaddr_un address = { .sun_family = AF_UNIX };
+        mode_t mask;
 
         if (strlen(path) >= sizeof(address.sun_path))
                 return log_error_errno(-ENAMETOOLONG, "%s can't be the path of a socket: it is too long.", path);
         memcpy(address.sun_path, path, strlen(path));
-        (void) umask(0177);
+        mask = umask(0177);
         if (fd < 0 || bind(fd, (struct sockaddr *) &address, sizeof(address)) < 0 || listen(fd, SOMAXCONN) < 0)
                 return log_error_errno(-errno, "Failed to listen at %s: %m", path);
+        (void) umask(mask);
         return TAKE_FD(fd);
 }
 
@@ -129,23 +142,35 @@ static int open_signals(int one, int other) {
         return fd < 0 ? log_error_errno(-errno, "Failed to wait for signals: %m") : fd;
 }
 
-static int serve_proxy(CsiArguments *a) {
-        _cleanup_close_ int stop = open_signals(SIGTERM, SIGINT), reload = open_signals(SIGHUP, SIGHUP), fd = -EBADF;
+static int serve(const CsiArguments *a, GrpcHandler handler, void *userdata) {
+        _cleanup_close_ int stop = open_signals(SIGTERM, SIGINT), fd = -EBADF;
         int r;
 
-        if (stop < 0 || reload < 0)
-                return stop < 0 ? stop : reload;
-        a->proxy.reload = reload;
+        if (stop < 0)
+                return stop;
         fd = a->listen ? make_csi_socket(a->listen) : take_csi_socket();
         if (fd < 0)
                 return fd;
-        r = csi_listen(fd, stop, proxy_answer, &a->proxy);
+        r = csi_listen(fd, stop, handler, userdata);
         return r < 0 ? log_error_errno(r, "The server of gRPC failed: %m") : 0;
+}
+
+static int serve_proxy(CsiArguments *a) {
+        _cleanup_close_ int reload = open_signals(SIGHUP, SIGHUP);
+
+        if (reload < 0)
+                return reload;
+        a->proxy.reload = reload;
+        return serve(a, proxy_answer, &a->proxy);
 }
 
 static int run_csi(CsiArguments *a) {
         int r;
 
+        if (!a->check && !a->proxy.driver && !a->proxy.driver_socket)
+                return serve(a, driver_answer, NULL);
+        if (!a->proxy.driver)
+                a->proxy.driver = PROXY_DRIVER_DEFAULT;
         r = proxy_start(&a->proxy);
         if (r != 0)
                 return r;
@@ -155,7 +180,7 @@ static int run_csi(CsiArguments *a) {
 }
 
 int main(int argc, char *argv[]) {
-        CsiArguments a = { .sockets = CSI_SOCKETS, .registry = CSI_REGISTRY, .proxy.driver = PROXY_DRIVER_DEFAULT };
+        CsiArguments a = { .sockets = CSI_SOCKETS, .registry = CSI_REGISTRY };
         int r;
 
         /* The memory of large messages goes back to the kernel at once, and threads share the rest. */
@@ -165,6 +190,8 @@ int main(int argc, char *argv[]) {
         r = parse_csi_arguments(argc, argv, &a);
         if (r != 0)
                 return r > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+        if (a.bus && setenv("DBUS_SYSTEM_BUS_ADDRESS", a.bus, true) < 0)
+                return EXIT_FAILURE;
         r = run_csi(&a);
         return r == 0 ? EXIT_SUCCESS : r > 0 ? EXIT_CONFIG : EXIT_FAILURE;
 }

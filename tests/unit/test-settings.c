@@ -160,7 +160,9 @@ TEST(test_shipped, "/settings/shipped") {
         g_assert_cmpint(settings_file_system(&s, "tmpfs")->source, ==, SOURCE_NONE);
         g_assert_null(settings_file_system(&s, "ntfs"));
         g_assert_null(settings_file_system(&s, NULL));
-        g_assert_cmpuint(s.n_drivers, ==, 0);
+        g_assert_cmpuint(s.n_drivers, ==, 1);
+        g_assert_cmpint(settings_driver(&s, "org.selvol.csi")->fs_group_policy, ==, FS_GROUP_FILE);
+        g_assert_cmpint(settings_driver(&s, "org.selvol.csi")->selinux_mount_supported, ==, 1);
         g_assert_cmpint(settings_volume_type(&s, "csi")->fs_group_policy, ==, FS_GROUP_READ_WRITE_ONCE_WITH_FS_TYPE);
         g_assert_cmpint(settings_volume_type(&s, "csi")->selinux_mount_supported, ==, -1);
         g_assert_cmpint(settings_volume_type(&s, "nfs")->managed, ==, MANAGED_NEVER);

@@ -109,6 +109,9 @@ NEEDED = {
     "selvol-volume-plugin.service.in": SANDBOX + ["LimitNOFILE=1024", "MemoryMax=128M", "ReadWritePaths=/var/lib/selvol-volumes/podman",
                                                   "RestrictAddressFamilies=AF_UNIX"],
     "selvol-volume-plugin.socket": ["ListenStream=/run/selvol/volume-plugin.sock", "SocketUser=root", "SocketMode=0600"],
+    "selvol-csi.service.in": SANDBOX + ["LimitNOFILE=256", "MemoryMax=256M", "MemorySwapMax=0", "ReadWritePaths=-/var/lib/kubelet/pods",
+                                        "RestrictAddressFamilies=AF_UNIX", "StartLimitIntervalSec=0", "TimeoutStopSec=130", "UMask=0027"],
+    "selvol-csi.socket": ["ListenStream=/var/lib/kubelet/plugins_registry/org.selvol.csi-reg.sock", "SocketUser=root", "SocketMode=0600"],
     "selvol-csi@.service.in": SANDBOX + ["LimitNOFILE=512", "MemoryMax=256M", "MemorySwapMax=0", "RestrictAddressFamilies=AF_UNIX",
                                          "ReloadPropagatedFrom=selvold.service", "StartLimitIntervalSec=0", "TimeoutStopSec=130"],
     "selvol-csi@.socket": ["ListenStream=/run/selvol/csi/%i.sock", "SocketUser=root", "SocketMode=0600", "DirectoryMode=0700"],
@@ -141,6 +144,7 @@ def judge_capabilities(unit, drop_in, policy):
 
 # Services that run as root, and why.
 ROOT = {
+    "selvol-csi.service.in": "makes directories in those of kubelet, which are root's, without any capability",
     "selvol-csi@.service.in": "connects to the sockets of drivers, which are root's, without any capability",
     "selvol-worker.service.in": "mounts for the host, with capabilities in the host's user namespace",
 }
