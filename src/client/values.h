@@ -11,7 +11,7 @@
 #include "wire/option-table.h"
 
 /* The values of request options (wire/option-table.h), as people write them: on selvolctl's command line,
- * among the options of mount(8), of a volume of podman, or of a FlexVolume. An array of them has
+ * among the options of mount(8), of a volume of podman, or of a PersistentVolume. An array of them has
  * REQUEST_OPTIONS elements; {} is one without values. */
 
 typedef struct OptionValue {

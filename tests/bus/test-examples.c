@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The shell functions of docs/examples tell a plugin what became of a call to a mock of org.selvol1. */
+/* The shell functions of docs/examples tell a plugin what became of a call to a mock of org.selvol1, and so
+ * does the driver examples/flexvolume. */
 
 #include "ctl-support.h"
 
@@ -8,8 +9,25 @@
 #define SCRIPT(file, commands)                                                                            \
         "-c 'busctl() { command busctl \"${@/--timeout=120/--timeout=1}\"; }; . \"$0/docs/examples/" file \
         "\"; " commands "' \"@SOURCE@\""
-#define CSI  SCRIPT("csi-node.bash", "node_unpublish_volume db /t || { grpc_status; echo \"$selvol_message\"; }")
-#define FLEX SCRIPT("flexvolume.bash", "flex_unmount /t")
+#define CSI SCRIPT("csi-node.bash", "node_unpublish_volume db /t || { grpc_status; echo \"$selvol_message\"; }")
+#define FLEX(words)                                                                               \
+        "-c 'busctl() { command busctl \"${@/--timeout=120/--timeout=1}\"; }; export -f busctl; " \
+        "exec \"$0/examples/flexvolume\" \"$@\"' \"@SOURCE@\" " words
+#define KUBELET                                                                           \
+        "\"kubernetes.io/fsType\":\"\",\"kubernetes.io/mounterArgs.FsGroup\":\"1000\","   \
+        "\"kubernetes.io/readwrite\":\"ro\",\"kubernetes.io/pod.namespace\":\"default\"," \
+        "\"kubernetes.io/pod.name\":\"web\",\"kubernetes.io/pvOrVolumeName\":\"data\""
+#define MOUNT(options) FLEX("mount /t '{" options KUBELET "}'")
+#define MOUNTED(volume, source, level, reply, error, message)                                                           \
+        {                                                                                                               \
+                MANAGER, "MountVolume",                                                                                 \
+                        "('" volume "', '" source "', '/t', {" level                                                    \
+                        "'FSGroup': <uint32 1000>, 'Holder': <'default/web'>, "                                         \
+                        "'ReadOnly': <true>, 'VolumeType': <'flexVolume'>, 'SELinuxRelabelPolicy': <'OnVolumeMount'>, " \
+                        "'SELinuxMountSupported': <true>, 'RelabelBy': <'service'>})",                                  \
+                        reply, error, message                                                                           \
+        }
+#define LEVEL "'SELinuxLevel': <'s0:c1,c2'>, "
 #define UNMOUNT(volume, reply, error, message) \
         { MANAGER, "UnmountVolume", "('" volume "', '/t', " NO_OPTIONS ")", reply, error, message }
 #define DB "disk.example.org:db"
@@ -25,7 +43,24 @@ static const Case cases[] = {
           SCRIPT("csi-node.bash",
                  "node_publish_volume db /dev/vdb /t false staff || { grpc_status; echo \"${selvol_message%% *}\"; }"),
           .out = "INVALID_ARGUMENT\nFailed\n" },
-        { "flex/no-answer", FLEX, CALLS(UNMOUNT("", NULL, NULL, NULL)), .code = 1,
+        { "flex/init", FLEX("init"),
+          .out = "{\"status\":\"Success\",\"capabilities\":{\"attach\":false,\"selinuxRelabel\":false,\"fsGroup\":false}}\n" },
+        { "flex/other-word", FLEX("attach '{}' node"), .code = 1, .out = "{\"status\":\"Not supported\"}\n" },
+        { "flex/mount", MOUNT("\"device\":\"/dev/vdb\",\"level\":\"s0:c1,c2\","),
+          CALLS(MOUNTED("data", "/dev/vdb", LEVEL, "('u:r:t:s0', '', @a{sv} {})", NULL, NULL)),
+          .out = "{\"status\":\"Success\"}\n" },
+        { "flex/a-volume-and-characters", MOUNT("\"device\":\"/dev/a b\\n*\",\"volume\":\"-v\","),
+          CALLS(MOUNTED("-v", "/dev/a b\\n*", "", "('', '', @a{sv} {})", NULL, NULL)),
+          .out = "{\"status\":\"Success\"}\n" },
+        { "flex/refused", MOUNT("\"device\":\"/dev/vdb\",\"level\":\"s0:c1,c2\","),
+          CALLS(MOUNTED("data", "/dev/vdb", LEVEL, NULL, "org.selvol1.Error.ContextConflict",
+                        "default/db \"has\" it.")),
+          .code = 1, .out = "{\"status\":\"Failure\",\"message\":\"default/db \\\"has\\\" it.\"}\n" },
+        { "flex/no-json", FLEX("mount /t no"), .code = 1,
+          .out = "{\"status\":\"Failure\",\"message\":\"Too few parameters for signature.\"}\n" },
+        { "flex/unmount", FLEX("unmount /t"), CALLS(UNMOUNT("", "(@a{sv} {},)", NULL, NULL)),
+          .out = "{\"status\":\"Success\"}\n" },
+        { "flex/no-answer", FLEX("unmount /t"), CALLS(UNMOUNT("", NULL, NULL, NULL)), .code = 1,
           .out = "{\"status\":\"Failure\",\"message\":\"Connection timed out\"}\n" },
 };
 

@@ -4,8 +4,6 @@
 
 # shellcheck source-path=SCRIPTDIR source=../../../docs/examples/csi-node.bash
 . pages/examples/csi-node.bash
-# shellcheck source-path=SCRIPTDIR source=../../../docs/examples/flexvolume.bash
-. pages/examples/flexvolume.bash
 
 A=$pods/uid-a/volumes/kubernetes.io~csi/v/mount B=$pods/uid-b/volumes/kubernetes.io~csi/v/mount
 mkdir -p "$A" "$B"
@@ -42,17 +40,4 @@ yes 'csi: it is not held any more' has_no_holder "$csi_driver:v1"
 DBUS_SYSTEM_BUS_ADDRESS=unix:path=/nonexistent node_unpublish_volume v1 "$A"
 is 'csi: no bus' "$(grpc_status)" UNAVAILABLE
 like 'csi: no bus: says so' "$selvol_message" 'No such file or directory'
-
-flex_options() { # POD LEVEL
-    printf '{"device":"/dev/scratch0","level":"%s","kubernetes.io/fsType":"","kubernetes.io/readwrite":"ro",' "$2"
-    printf '"kubernetes.io/mounterArgs.FsGroup":"1000","kubernetes.io/pod.uid":"%s","kubernetes.io/pvOrVolumeName":"v2"}' "$1"
-}
-like 'flex: init' "$(flex_init)" '"selinuxRelabel":false' '"fsGroup":false'
-is 'flex: mount' "$(flex_mount "$A" "$(flex_options a s0:c1,c2)")" '{"status":"Success"}'
-is_labeled 'flex: the label' "$A" s0:c1,c2
-like 'flex: read-only' "$(flags "$A")" ,ro,
-like 'flex: another level' "$(flex_mount "$B" "$(flex_options b s0:c3,c4)")" '"status":"Failure"' 'in use by a with level s0:c1,c2'
-like 'flex: no runtime relabels' "$(selvol_call() { echo "$*"; }; flex_mount "$A" "$(flex_options a s0)")" ' RelabelBy s service'
-is 'flex: unmount' "$(flex_unmount "$A")" '{"status":"Success"}'
-yes 'flex: it is not mounted any more' is_not_mounted "$A"
 clean examples

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck disable=SC2154 # of lib.bash and node.bash
-# Kubelet and containerd use the installed FlexVolume driver. Pods share a volume, wait for it, and get it for another
+# Kubelet and containerd use examples/flexvolume. Pods share a volume, wait for it, and get it for another
 # group. Kubelet, selvold and the node are restarted.
 
 # shellcheck source-path=SCRIPTDIR source=node.bash

@@ -58,7 +58,10 @@ import_image() {
 
 # The configuration turns off cgroups for pods and the limits for images, which need more than this node has.
 start_kubelet() {
+    local plugins=/usr/libexec/kubernetes/kubelet-plugins/volume/exec
     mkdir -p $manifests
+    install -D -m 755 flexvolume "$plugins/selvol~volume/volume"
+    restorecon -RF "$plugins"
     cat >/etc/kubelet.yaml <<CONFIG
 apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
