@@ -439,7 +439,7 @@ TEST(test_last_line, "/settings/last-line") {
 
         g_assert_false(s.gate_mount);
         g_assert_cmpuint(s.job_timeout_usec, ==, 40 * G_USEC_PER_SEC);
-        g_assert_cmpuint(s.n_drivers, ==, 1);
+        g_assert_cmpuint(s.n_drivers, ==, 2); /* with that of the shipped file */
         g_assert_cmpint(settings_driver(&s, "d")->managed, ==, MANAGED_ALWAYS);
         g_assert_cmpint(settings_driver(&s, "d")->trusted_mark, ==, 1);
 }
