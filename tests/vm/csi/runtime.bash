@@ -1,0 +1,1 @@
+../kubelet/runtime.bash
