@@ -142,7 +142,7 @@ static int open_signals(int one, int other) {
         return fd < 0 ? log_error_errno(-errno, "Failed to wait for signals: %m") : fd;
 }
 
-static int serve(const CsiArguments *a, GrpcHandler handler, void *userdata) {
+static int serve_calls(const CsiArguments *a, GrpcHandler handler, void *userdata) {
         _cleanup_close_ int stop = open_signals(SIGTERM, SIGINT), fd = -EBADF;
         int r;
 
@@ -161,14 +161,14 @@ static int serve_proxy(CsiArguments *a) {
         if (reload < 0)
                 return reload;
         a->proxy.reload = reload;
-        return serve(a, proxy_answer, &a->proxy);
+        return serve_calls(a, proxy_answer, &a->proxy);
 }
 
 static int run_csi(CsiArguments *a) {
         int r;
 
         if (!a->check && !a->proxy.driver && !a->proxy.driver_socket)
-                return serve(a, driver_answer, NULL);
+                return serve_calls(a, driver_answer, NULL);
         if (!a->proxy.driver)
                 a->proxy.driver = PROXY_DRIVER_DEFAULT;
         r = proxy_start(&a->proxy);

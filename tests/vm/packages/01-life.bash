@@ -37,6 +37,7 @@ is 'install: the label of mount.selvol' "$(type_of /usr/sbin/mount.selvol)" selv
 is 'install: the module' "$(modules selvol)" '200 selvol'
 yes 'install: doctor finds no problem' selvolctl doctor -q
 yes 'install: the volume plugin' systemctl enable -q --now selvol-volume-plugin.socket
+yes 'install: the CSI driver' systemctl enable -q --now selvol-csi.socket
 yes 'a volume' selvolctl mount data "$disk" --level s0:c1,c2
 is 'a volume: its type' "$(type_of "$T")" container_file_t
 yes 'a volume: a file' touch "$T/file"
@@ -53,6 +54,7 @@ yes 'upgrade' dpkg -i --force-depends other/selvol{,-podman,-csi}_*.deb
 is 'upgrade: the version' "$(version)" "$(version_in other)"
 yes 'upgrade: it runs' runs
 yes 'upgrade: the volume plugin answers' plugin_answers
+yes 'upgrade: the CSI driver listens' systemctl -q is-active selvol-csi.socket
 yes 'upgrade: the volume stays mounted' test -e "$T/file"
 yes 'upgrade: its holder stays' is_listed "$T"
 touch stop
@@ -77,7 +79,7 @@ is 'downgrade: the version' "$(version)" "$(version_in new)"
 yes 'downgrade: it runs' runs
 yes 'downgrade: its holder stays' is_listed "$T"
 
-like 'remove: it says what stays' "$(dpkg -r selvol-podman selvol-csi selvol selvol-selinux 2>&1)" 'volumes stay mounted'
+like 'remove: it says what stays' "$(dpkg -r selvol-podman selvol-csi selvol selvol-selinux 2>&1)" 'volumes stay mounted' 'volumes of org.selvol.csi'
 no 'remove: nothing runs' pgrep -f /usr/libexec/selvol
 is 'remove: no module' "$(modules selvol)" ''
 yes 'remove: the volume stays mounted' test -e "$T/file"
