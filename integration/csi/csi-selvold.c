@@ -122,15 +122,17 @@ static char *describe_progress(sd_bus *bus, const char *volume) {
                              job->done, job->total, (job->end_usec - now) / (60 * USEC_PER_SEC) + 1);
 }
 
-static int reply_later(sd_bus *bus, const char *volume, GrpcReply *ret) {
-        _cleanup_free_ char *progress = describe_progress(bus, volume), *escaped = string_escape(volume, 200);
+/* volume "": whichever is at the target */
+static int reply_later(sd_bus *bus, const char *volume, const char *target, GrpcReply *ret) {
+        _cleanup_free_ char *progress = describe_progress(bus, volume),
+                            *escaped = string_escape(isempty(volume) ? target : volume, 200);
         int r;
 
         if (!progress || !escaped)
                 return -ENOMEM;
         r = grpc_reply_set(ret, GRPC_ABORTED,
-                           "selvol: Volume %s is not ready yet%s. It goes on, and the next call waits for it.",
-                           escaped, progress);
+                           "selvol: %s %s is not ready yet%s. It goes on, and the next call waits for it.",
+                           isempty(volume) ? "What is mounted at" : "Volume", escaped, progress);
         return r < 0 ? r : FAILURE_TIMED_OUT;
 }
 
@@ -164,7 +166,7 @@ static int call_on_bus(sd_bus *bus, const char *method, const char *volume, cons
         if (r >= 0)
                 return 0;
         /* A reply does arrive: call_open() got one. */
-        return sd_bus_error_has_name(&error, SD_BUS_ERROR_TIMEOUT) ? reply_later(bus, volume, ret)
+        return sd_bus_error_has_name(&error, SD_BUS_ERROR_TIMEOUT) ? reply_later(bus, volume, target, ret)
                                                                    : reply_error(&error, ret);
 }
 

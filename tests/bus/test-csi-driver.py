@@ -51,7 +51,10 @@ class Node:
         self.start(None, f"{build}/src/selvold", "--state-directory", f"{self.path}/state", "--worker", f"{self.path}/worker",
                    "--config-usr", f"{source}/src", "--config-etc", f"{self.path}/etc", "--trusted-uid", str(os.getuid()))
         wait_for(lambda: self.ctl("list").returncode == 0)
-        self.start("csi", driver, f"--listen={self.path}/csi")
+        del self.environment["DBUS_SYSTEM_BUS_ADDRESS"]
+        self.start("csi", driver, f"--listen={self.path}/csi", f"--bus=unix:path={self.path}/bus")
+        self.environment["DBUS_SYSTEM_BUS_ADDRESS"] = f"unix:path={self.path}/bus"
+        self.call_sec = WAIT_SEC
         self.channel = grpc.insecure_channel(f"unix:{self.path}/csi")
 
     def start(self, listens, *command):
@@ -80,7 +83,7 @@ class Node:
     def call(self, method, fields=None):
         """Returns the code and text of a call, or OK and the fields of the answer."""
         try:
-            answer = self.channel.unary_unary(method)(wire.write(fields or {}), timeout=WAIT_SEC, wait_for_ready=True)
+            answer = self.channel.unary_unary(method)(wire.write(fields or {}), timeout=self.call_sec, wait_for_ready=True)
         except grpc.RpcError as error:
             return error.code().name, error.details()
         return "OK", wire.read(answer)
@@ -260,6 +263,20 @@ def test_refused(node):
     os.rmdir(target)
 
 
+def test_slow(node):
+    """A walk takes longer than the call: the next call waits for it."""
+    target = node.target("slow")
+    volume = {"volume": "slow", "mount": {1: "ext4", 2: [CONTEXT], 3: "3000"}, "context": {"device": "/dev/walk-held", **POD}}
+    node.call_sec = 5
+    code, text = node.publish(target, **volume)
+    node.call_sec = WAIT_SEC
+    compare("slow: the time is over", (code, text.startswith("selvol: Volume org.selvol.csi/slow is not ready yet")), ("ABORTED", True))
+    (node.path / "go").touch()
+    compare("slow: the next call", node.publish(target, **volume), ("OK", {}))
+    compare("slow: the mount", node.holder("slow", target).get("State"), "mounted")
+    compare("slow: unpublish", node.unpublish(target, "slow"), ("OK", {}))
+
+
 def test_unpublish(node):
     for name, arguments, text in (("no volume", ("/t", None), "selvol: The request has no volume_id."),
                                   ("no target", (None,), "selvol: The request's target_path is no absolute path in its only spelling.")):
@@ -304,7 +321,7 @@ def test_log(node):
 def main():
     node = Node(*sys.argv[1:4])
     try:
-        for test in (test_identity, test_registration, test_life, test_conflict, test_accepted, test_refused, test_unpublish, test_stats, test_absent, test_log):
+        for test in (test_identity, test_registration, test_life, test_conflict, test_accepted, test_refused, test_slow, test_unpublish, test_stats, test_absent, test_log):
             test(node)
     finally:
         node.stop()
