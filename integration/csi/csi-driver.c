@@ -170,6 +170,7 @@ static int unpublish_volume(const GrpcRequest *q, const ProtobufCMessage *m, Grp
         r = read_place(&request->volume_id, &request->target_path, "target_path", &target, &f);
         if (r != 0)
                 return r < 0 ? r : csi_reply_failure(&f, ret);
+        assert(target);
         /* Without the id, as the record may have been lost: selvold unmounts what it has mounted there. */
         r = csi_call_unmount("", target, csi_deadline(q), ret);
         return r != 0 ? r : remove_target(target, ret);
@@ -206,6 +207,7 @@ static int answer_stats(const GrpcRequest *q, const ProtobufCMessage *m, GrpcRep
         r = read_place(&request->volume_id, &request->volume_path, "volume_path", &path, &f);
         if (r != 0)
                 return r < 0 ? r : csi_reply_failure(&f, ret);
+        assert(path);
         fd = open_directory(path);
         if (fd < 0 || statx(fd, "", AT_EMPTY_PATH, 0, &st) < 0 || !(st.stx_attributes & STATX_ATTR_MOUNT_ROOT))
                 return grpc_reply_set(ret, GRPC_NOT_FOUND, "No volume is mounted at %s.", path);

@@ -105,7 +105,7 @@ static int keep_text(DriverVolume *v, const ProtobufCBinaryData *field, const ch
 static int set_attributes(DriverVolume *v, const Csi__NodePublishVolumeRequest *q, Failure *f) {
         for (size_t i = 0; i < q->n_volume_context; i++) {
                 const Csi__MapEntry *e = q->volume_context[i];
-                const char *key, *value;
+                const char *key = "", *value = "";
                 int r;
 
                 r = keep_text(v, &e->key, &key, f);
