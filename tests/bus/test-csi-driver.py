@@ -51,9 +51,9 @@ class Node:
         self.start(None, f"{build}/src/selvold", "--state-directory", f"{self.path}/state", "--worker", f"{self.path}/worker",
                    "--config-usr", f"{source}/src", "--config-etc", f"{self.path}/etc", "--trusted-uid", str(os.getuid()))
         wait_for(lambda: self.ctl("list").returncode == 0)
-        del self.environment["DBUS_SYSTEM_BUS_ADDRESS"]
+        environment, self.environment = self.environment, {**os.environ, "SELVOL_LOG_LEVEL": "debug"}
         self.start("csi", driver, f"--listen={self.path}/csi", f"--bus=unix:path={self.path}/bus")
-        self.environment["DBUS_SYSTEM_BUS_ADDRESS"] = f"unix:path={self.path}/bus"
+        self.environment = environment
         self.call_sec = WAIT_SEC
         self.channel = grpc.insecure_channel(f"unix:{self.path}/csi")
 
@@ -312,6 +312,13 @@ def test_absent(node):
         compare(f"absent: {name}", answer[0], "UNAVAILABLE")
 
 
+def test_end(node):
+    """It ends without an error, and has leaked nothing."""
+    node.channel.close()
+    node.programs[-1].terminate()
+    compare("end: status", node.programs[-1].wait(WAIT_SEC), 0)
+
+
 def test_log(node):
     text = (node.path / "log").read_text(encoding="utf-8")
     report("log: registration", [text] * ("Kubelet has not registered org.selvol.csi: it is\\x1b[1m there\n" not in text))
@@ -321,7 +328,7 @@ def test_log(node):
 def main():
     node = Node(*sys.argv[1:4])
     try:
-        for test in (test_identity, test_registration, test_life, test_conflict, test_accepted, test_refused, test_slow, test_unpublish, test_stats, test_absent, test_log):
+        for test in (test_identity, test_registration, test_life, test_conflict, test_accepted, test_refused, test_slow, test_unpublish, test_stats, test_absent, test_end, test_log):
             test(node)
     finally:
         node.stop()
