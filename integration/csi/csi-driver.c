@@ -217,6 +217,7 @@ static int answer_stats(const GrpcRequest *q, const ProtobufCMessage *m, GrpcRep
         r = read_place(&request->volume_id, &request->volume_path, "volume_path", &path, &f);
         if (r != 0)
                 return r < 0 ? r : csi_reply_failure(&f, ret);
+        assert(path);
         escaped = string_escape(path, 200);
         if (!escaped)
                 return -ENOMEM;
