@@ -15,7 +15,7 @@ void job_log_waiting(Job *job, const char *why);
 
 /* The volume's record begins anew, for the file system that was found. */
 void job_log_renewed(const Job *job, const Volume *v, const Identity *found);
-/* The mark has changed: files may have no label on disk now, or all files have one again. context: that of the
+/* The mark has changed: files may have no label on disk now, or all files have one again. context: of the
  * mount, or of the files on disk. */
 void job_log_taint(const Volume *v, const char *context);
 

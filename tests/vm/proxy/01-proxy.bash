@@ -26,7 +26,7 @@ set_driver() { # KEY=VALUE...
 mkfs.ext4 -q -F /dev/scratch0
 mkfs.xfs -q -f /dev/scratch1
 start_driver lying
-yes 'the socket' systemctl start "selvol-csi@$driver.socket"
+yes 'the socket' systemctl enable --now "selvol-csi@$driver.socket"
 
 for volume in 'one ext4' 'two xfs'; do
     read -r name type <<<"$volume"
@@ -87,7 +87,8 @@ yes 'a kill: nothing is mounted' is_not_mounted "$S/one/globalmount"
 systemctl stop csi-driver
 like 'no driver' "$(csi stage one ext4 "$a")" 'UNAVAILABLE ' "can't be reached"
 like 'doctor: the driver does not answer' "$(selvolctl doctor)" "Driver $driver does not answer"
-systemctl stop "selvol-csi@$driver.socket" "selvol-csi@$driver"
+systemctl disable --now "selvol-csi@$driver.socket"
+systemctl stop "selvol-csi@$driver"
 rm -f "$conf_dir/60-driver.conf"
 systemctl reload selvold
 clean proxy
