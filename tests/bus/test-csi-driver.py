@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 
-sys.path.append(f"{sys.argv[1]}/tests/unit")
+sys.path[:0] = [f"{sys.argv[1]}/tests/unit", f"{sys.argv[1]}/tests/support"]
 
 try:
     import grpc
@@ -21,7 +21,7 @@ except ImportError as error:
     print(f"1..0 # SKIP {error} (Debian: python3-grpcio)")
     sys.exit(0)
 
-import csi_messages as wire
+import protobuf_wire as wire
 from tap import finish, report
 
 WAIT_SEC = 60

@@ -1,50 +1,23 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Messages of CSI, as kubelet sends them: each function returns a method and its request."""
 
+from protobuf_wire import read, write
+
 DRIVER = "disk.example.org"
 # It is in each request that has secrets or tokens.
 SECRET = "canary-5f1d0c"
 
 
-def number(n):
-    return bytes([n & 127 | 128]) + number(n >> 7) if n > 127 else bytes([n])
-
-
 def field(key, value):
-    """A field with a number, text, bytes, or messages; nothing for None."""
-    if value is None:
-        return b""
-    if isinstance(value, list):
-        return b"".join(field(key, v) for v in value)
-    if isinstance(value, int):
-        return number(key << 3) + number(value)
-    data = value.encode() if isinstance(value, str) else value
-    return number(key << 3 | 2) + number(len(data)) + data
+    """A field with a number, text, bytes, or a list of these; nothing for None."""
+    return write({key: value})
 
 
 def fields(message):
     """Yields the fields of a message: their numbers and values."""
-    at = 0
-
-    def take():
-        nonlocal at
-        n = shift = 0
-        while True:
-            byte = message[at]
-            at += 1
-            n |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return n
-
-    while at < len(message):
-        key = take()
-        if key & 7 == 0:
-            yield key >> 3, take()
-        else:
-            size = take()
-            yield key >> 3, message[at:at + size]
-            at += size
+    for key, values in read(message).items():
+        for value in values:
+            yield key, value
 
 
 def entry(key, value):

@@ -1,0 +1,1 @@
+../../support/protobuf_wire.py
