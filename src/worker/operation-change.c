@@ -86,8 +86,7 @@ static int open_live(const Child *c, const Place *p, const PlanAnswer *a, Target
                                 : source_is_mounted_as(&p->source, &result->outcome.fact);
         if (r != 0)
                 return r < 0 ? r : 0;
-        return failure_set_about(f, FAILURE_INCOMPATIBLE, share->path,
-                                 "The mount at '%s' is not of the volume.");
+        return failure_set_about(f, FAILURE_INCOMPATIBLE, share->path, "The mount at '%s' is not of the volume.");
 }
 
 static int open_staged(Child *c, const ChangeCall *call, const Place *p, const PlanAnswer *a, PrivateMount *s,

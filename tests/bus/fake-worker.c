@@ -604,8 +604,7 @@ static int observe_replaced(Operation *o, const MountCall *call, const MountFact
         char *options = read_text(volume_file("options", call->source));
 
         if (!streq(there->device, device_of(call->source, 0)))
-                return failure_set(f, FAILURE_INVALID_TARGET, "The mount at the target is not of %s.",
-                                   call->source);
+                return failure_set(f, FAILURE_INVALID_TARGET, "The mount at the target is not of %s.", call->source);
         if (seen->n_mounts > 1)
                 return failure_set(f, FAILURE_BUSY, "The file system is mounted at '%s' too.",
                                    seen->mounts[streq(seen->mounts[0].target, call->target)].target);
