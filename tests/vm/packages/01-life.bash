@@ -16,16 +16,19 @@ has_job() { selvolctl jobs --json | grep -q "\"Operation\":\"$1\""; }
 start_callers() {
     rm -f stop
     : >heard
+    callers=()
     until [[ -e stop ]]; do
         retried selvolctl mount -q probe "$probe" "$targets/probe" --level s0:c7 && retried selvolctl unmount -q "$targets/probe" || exit
         sleep 5
     done >callers.1 2>&1 &
+    callers+=($!)
     until [[ -e stop ]]; do
         retried selvolctl relabel -q big --level s0:c9 --max-entries-per-second 30 &&
             retried selvolctl relabel -q big --level "$1" --max-entries-per-second 30 || exit
     done >callers.2 2>&1 &
+    callers+=($!)
     retried selvolctl mount -q data "$disk" "$targets/other" --level "$1" --wait=10min >callers.3 2>&1 &
-    wait_for has_job relabel && wait_for has_job mount
+    callers+=($!)
 }
 
 rmdir "$targets"
@@ -52,7 +55,9 @@ yes 'a volume with files' selvolctl mount -q big "$big" --level s0:c5
 yes 'a volume with files: nobody uses it' selvolctl unmount -q "$targets/big"
 
 # The module stays as it is, as the policy is compiled for minutes here: the suite "policy" has an upgrade of both.
-yes 'upgrade: callers work' start_callers s0:c8
+start_callers s0:c8
+yes 'upgrade: a caller relabels' wait_for has_job relabel
+yes 'upgrade: a caller waits' wait_for has_job mount
 yes 'upgrade' dpkg -i --force-depends other/selvol{,-podman,-csi}_*.deb
 is 'upgrade: the version' "$(version)" "$(version_in other)"
 yes 'upgrade: it runs' runs
@@ -62,7 +67,7 @@ yes 'upgrade: the volume stays mounted' test -e "$T/file"
 yes 'upgrade: its holder stays' is_listed "$T"
 touch stop
 yes 'upgrade: the holder goes' selvolctl unmount -q "$T"
-wait
+wait "${callers[@]}"
 is 'upgrade: no caller met an error that it could not mend' "$(cat callers.[123])" ''
 sed 's/^/# an error that it could mend: /' heard
 mount -o ro "$big" /mnt
