@@ -25,7 +25,8 @@ static int check(const MessageType *type, sd_bus_message *m, sd_bus_message *aga
                 const Watched *w = object;
 
                 for (const OrphanInfo *o = w->orphans; o < w->orphans + w->n_orphans; o++)
-                        assert(o->pid > 0 && text_is_clean(o->operation) && text_is_clean(o->volume) &&
+                        /* Ids of volumes are any UTF-8, and escaped where they are shown. */
+                        assert(o->pid > 0 && text_is_clean(o->operation) && utf8_is_valid(o->volume) &&
                                text_is_clean(o->target) && text_is_clean(o->source));
         }
         assert(message_append(again, type, object) == 0);
