@@ -106,14 +106,16 @@ static void set_true(OptionValue *v) {
         *v = (OptionValue){ .set = true, .number = true };
 }
 
-/* The options that MountVolume and AdoptVolume share. */
-static int set_values(const CsiCall *c, const Attachment *a, OptionValue values[static REQUEST_OPTIONS], Failure *f) {
+/* Sets the options that MountVolume and AdoptVolume share, or the reply if one of them can't be read. */
+static int set_values(const CsiCall *c, const Attachment *a, OptionValue values[static REQUEST_OPTIONS],
+                      GrpcReply *reply) {
         const int policy = c->settings.fs_group_change_policy;
+        _cleanup_failure_ Failure f = { 0 };
         int r;
 
-        r = csi_volume_set_values(&a->volume, c->driver, values, f);
+        r = csi_volume_set_values(&a->volume, c->driver, values, &f);
         if (r != 0)
-                return r;
+                return r < 0 ? r : csi_reply_failure(&f, reply);
         if (values[OPTION_FS_GROUP].set) {
                 set_string(&values[OPTION_FS_GROUP_CHANGE_POLICY],
                            fs_group_change_policy_to_string(policy < 0 ? FS_GROUP_CHANGE_ON_ROOT_MISMATCH
@@ -133,12 +135,11 @@ static int set_values(const CsiCall *c, const Attachment *a, OptionValue values[
 
 static int adopt_mount(const CsiCall *c, const Attachment *a, const CsiPlace *p, GrpcReply *ret) {
         OptionValue values[REQUEST_OPTIONS] = { 0 };
-        _cleanup_failure_ Failure f = { 0 };
         int r;
 
-        r = set_values(c, a, values, &f);
+        r = set_values(c, a, values, ret);
         if (r != 0)
-                return r < 0 ? r : csi_reply_failure(&f, ret);
+                return r;
         if (a->volume.context)
                 set_string(&values[OPTION_SELINUX_CONTEXT], a->volume.context);
         /* The driver unmounts it, also where kubelet does not call it through this program. */
@@ -149,12 +150,11 @@ static int adopt_mount(const CsiCall *c, const Attachment *a, const CsiPlace *p,
 /* Mounts in place of the driver, or goes on with that. */
 static int mount_anew(const CsiCall *c, const Attachment *a, const char *source, const char *target, GrpcReply *ret) {
         OptionValue values[REQUEST_OPTIONS] = { 0 };
-        _cleanup_failure_ Failure f = { 0 };
         int r;
 
-        r = set_values(c, a, values, &f);
+        r = set_values(c, a, values, ret);
         if (r != 0)
-                return r < 0 ? r : csi_reply_failure(&f, ret);
+                return r;
         values[OPTION_MOUNT_OPTIONS] = (OptionValue){ .set = true, .list = a->volume.options };
         set_true(&values[OPTION_REPLACE]);
         return csi_call_mount(a->volume.id, source, target, values, c->until_usec, ret);

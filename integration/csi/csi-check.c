@@ -121,9 +121,9 @@ static int check_answer(const char *driver, const char *socket) {
         if (!m && !text)
                 return -ENOMEM;
         if (!m) {
-                printf("problem\tDriver %s does not answer: %s\tstart it, or correct Socket= under [Driver %s] " SETTINGS_REMEDY
+                printf("problem\t%s\tDriver %s does not answer: %s\tstart it, or correct Socket= under [Driver %s] " SETTINGS_REMEDY
                        "\n",
-                       driver, text, driver);
+                       driver, driver, text, driver);
                 return 1;
         }
         r = csi_text(&((Csi__GetPluginInfoResponse *) m)->name, &name);
@@ -134,9 +134,9 @@ static int check_answer(const char *driver, const char *socket) {
         escaped = string_escape(strempty(name), 200);
         if (!escaped)
                 return -ENOMEM;
-        printf("problem\tAt %s the driver %s answers, not %s.\tcorrect Socket= under [Driver %s] " SETTINGS_REMEDY
+        printf("problem\t%s\tAt %s the driver %s answers, not %s.\tcorrect Socket= under [Driver %s] " SETTINGS_REMEDY
                "\n",
-               socket, escaped, driver, driver);
+               driver, socket, escaped, driver, driver);
         return 1;
 }
 
@@ -152,16 +152,16 @@ static int check_registered(const char *driver, const char *sockets, bool served
         if (!own || !escaped)
                 return -ENOMEM;
         if (!served)
-                printf("problem\tselvol-csi does not run in front of driver %s.\tsystemctl enable --now selvol-csi@%s.socket\n",
-                       driver, driver);
+                printf("problem\t%s\tselvol-csi does not run in front of driver %s.\tsystemctl enable --now selvol-csi@%s.socket\n",
+                       driver, driver, driver);
         else if (!r)
-                printf("warning\tNo registrar tells kubelet of driver %s.\tstart its node-driver-registrar with --kubelet-registration-path=%s\n",
-                       driver, own);
+                printf("warning\t%s\tNo registrar tells kubelet of driver %s.\tstart its node-driver-registrar with --kubelet-registration-path=%s\n",
+                       driver, driver, own);
         else if (!streq(r->endpoint, own))
-                printf("problem\tkubelet calls driver %s at %s, and not through selvol-csi: nobody looks at contexts.\tstart its node-driver-registrar with --kubelet-registration-path=%s\n",
-                       driver, escaped, own);
+                printf("problem\t%s\tkubelet calls driver %s at %s, and not through selvol-csi: nobody looks at contexts.\tstart its node-driver-registrar with --kubelet-registration-path=%s\n",
+                       driver, driver, escaped, own);
         else
-                printf("ok\tDriver %s answers, and kubelet calls it through selvol-csi.\n", driver);
+                printf("ok\t%s\tDriver %s answers, and kubelet calls it through selvol-csi.\n", driver, driver);
         return 0;
 }
 

@@ -11,9 +11,7 @@
 #define UNPUBLISH "/csi.v1.Node/NodeUnpublishVolume"
 #define UNSTAGE   "/csi.v1.Node/NodeUnstageVolume"
 
-/* The time for which a container's runtime may still have a mount that kubelet takes back, and for the
- * driver's answer when nobody waits for it. */
-#define BUSY_USEC (2 * USEC_PER_SEC)
+/* The time for the driver's answer when nobody waits for it. */
 #define UNDO_USEC (30 * USEC_PER_SEC)
 
 /* A volume that is to be detached. */
@@ -28,14 +26,6 @@ static void detachment_done(Detachment *d) {
         free(d->path);
 }
 
-/* Waits a little; false: the time is over, or nobody waits for the answer. */
-static bool wait_while_busy(const CsiCall *c, uint64_t until_usec) {
-        if (now_monotonic_usec() >= until_usec || (c->request->caller && grpc_caller_is_gone(c->request->caller)))
-                return false;
-        (void) usleep(100000);
-        return true;
-}
-
 static void log_failure(const CsiCall *c, const Detachment *d, const char *text) {
         _cleanup_free_ char *volume = string_escape(d->volume, 200), *escaped = text_make_clean(strempty(text));
 
@@ -44,16 +34,10 @@ static void log_failure(const CsiCall *c, const Detachment *d, const char *text)
 
 /* Has selvold let go of the volume, and of the driver's mounts, too, if of_driver is true. */
 static int release_volume(const CsiCall *c, const Detachment *d, bool of_driver) {
-        const uint64_t busy_until = now_monotonic_usec() + BUSY_USEC;
         _cleanup_grpc_reply_ GrpcReply reply = { 0 };
         int r;
 
-        for (;;) {
-                r = csi_call_release(d->volume, d->path, of_driver, c->until_usec, &reply);
-                if (r != FAILURE_BUSY || !wait_while_busy(c, busy_until))
-                        break;
-                grpc_reply_done(&reply);
-        }
+        r = csi_call_release(d->volume, d->path, of_driver, c->until_usec, &reply);
         if (r > 0)
                 log_failure(c, d, reply.text);
         return r < 0 ? r : 0;
@@ -65,15 +49,15 @@ static bool is_busy(const GrpcReply *reply) {
 }
 
 static int forward_while_busy(const CsiCall *c, GrpcReply *ret) {
-        const uint64_t busy_until = now_monotonic_usec() + BUSY_USEC;
+        const uint64_t busy_until = csi_busy_until();
         int r;
 
-        for (;;) {
-                r = csi_forward(c, ret);
-                if (r < 0 || !is_busy(ret) || !wait_while_busy(c, busy_until))
-                        return r;
+        do {
                 grpc_reply_done(ret);
-        }
+                r = csi_forward(c, ret);
+        } while (r >= 0 && is_busy(ret) && !(c->request->caller && grpc_caller_is_gone(c->request->caller)) &&
+                 csi_wait_while_busy(busy_until));
+        return r;
 }
 
 static int detach_volume(const CsiCall *c, const Detachment *d, GrpcReply *ret) {

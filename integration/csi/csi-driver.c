@@ -127,13 +127,16 @@ static int make_target(const char *target, Failure *f) {
 }
 
 static int remove_target(const char *target, GrpcReply *ret) {
+        _cleanup_free_ char *escaped = string_escape(target, 200);
         const char *name;
         _cleanup_close_ int parent = open_parent(target, &name);
 
         if (parent == -ENOENT || (parent >= 0 && (unlinkat(parent, name, AT_REMOVEDIR) >= 0 || errno == ENOENT)))
                 return 0;
+        if (!escaped)
+                return -ENOMEM;
         return grpc_reply_set(ret, GRPC_INTERNAL,
-                              "selvol: The volume is unmounted, but the directory %s can't be removed: %s", target,
+                              "selvol: The volume is unmounted, but the directory %s can't be removed: %s", escaped,
                               strerror(parent < 0 ? -parent : errno));
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <inttypes.h>
+#include <unistd.h>
 
 #include "basic/path-util.h"
 #include "basic/time-util.h"
@@ -10,6 +11,8 @@
 
 /* For an answer to reach kubelet before it gives up. */
 #define RESERVE_USEC USEC_PER_SEC
+/* The time for which a container's runtime may still have a mount that kubelet takes back. */
+#define BUSY_USEC (2 * USEC_PER_SEC)
 /* For reading how far a job is, when the time is over. */
 #define LOOK_USEC (150 * USEC_PER_MSEC)
 
@@ -18,6 +21,17 @@ uint64_t csi_deadline(const GrpcRequest *q) {
         const uint64_t until = q->deadline_usec < latest ? q->deadline_usec : latest;
 
         return until > now + RESERVE_USEC ? until - RESERVE_USEC : now;
+}
+
+uint64_t csi_busy_until(void) {
+        return now_monotonic_usec() + BUSY_USEC;
+}
+
+bool csi_wait_while_busy(uint64_t until_usec) {
+        if (now_monotonic_usec() >= until_usec)
+                return false;
+        (void) usleep(100000);
+        return true;
 }
 
 static GrpcCode code_of_failure(FailureKind kind) {
@@ -132,7 +146,7 @@ static int reply_later(sd_bus *bus, const char *volume, const char *target, Grpc
                 return -ENOMEM;
         r = grpc_reply_set(ret, GRPC_ABORTED,
                            "selvol: %s %s is not ready yet%s. It goes on, and the next call waits for it.",
-                           isempty(volume) ? "What is mounted at" : "Volume", escaped, progress);
+                           isempty(volume) ? "The mount at" : "Volume", escaped, progress);
         return r < 0 ? r : FAILURE_TIMED_OUT;
 }
 
@@ -190,9 +204,13 @@ int csi_call_adopt(const char *volume, const char *target, const OptionValue val
 
 static int unmount_on_bus(sd_bus *bus, const char *volume, const char *target, uint64_t until_usec, GrpcReply *ret) {
         static const OptionValue none[REQUEST_OPTIONS] = { 0 };
+        const uint64_t busy_until = csi_busy_until();
         int r;
 
-        r = call_on_bus(bus, "UnmountVolume", volume, NULL, target, none, until_usec, ret);
+        do {
+                grpc_reply_done(ret);
+                r = call_on_bus(bus, "UnmountVolume", volume, NULL, target, none, until_usec, ret);
+        } while (r == FAILURE_BUSY && csi_wait_while_busy(busy_until));
         if (r != FAILURE_PATH_NOT_ALLOWED && r != FAILURE_NO_SUCH_VOLUME)
                 return r;
         grpc_reply_done(ret);

@@ -22,6 +22,11 @@
 /* The time until which a call may wait for selvold: its answer has to arrive before kubelet gives up. */
 uint64_t csi_deadline(const GrpcRequest *q) _pure_;
 
+/* A mount may be in use for two more seconds when kubelet takes it back: until when it is tried again, and a
+ * wait before that; false: the time is over. */
+uint64_t csi_busy_until(void);
+bool csi_wait_while_busy(uint64_t until_usec);
+
 /* The status for an error of D-Bus; selvol-integration(7) has the same table. */
 GrpcCode csi_code_of_error(const char *name) _pure_;
 /* Sets the status for a failure that was found here. Returns the kind or -ENOMEM. */
@@ -45,5 +50,6 @@ int csi_find_own(const char *volume, const char *path, bool beneath, uint64_t un
  * success. */
 int csi_call_release(const char *volume, const char *path, bool of_driver, uint64_t until_usec,
                      GrpcReply *ret) _warn_unused_;
-/* UnmountVolume. That nothing is mounted there, or that the target was never selvol's, is success. */
+/* UnmountVolume, again while the mount is in use. That nothing is mounted there, or that the target was never
+ * selvol's, is success. */
 int csi_call_unmount(const char *volume, const char *target, uint64_t until_usec, GrpcReply *ret) _warn_unused_;

@@ -318,11 +318,11 @@ static void check_podman(Doctor *d) {
                 doctor_found(d, OK, "podman can use selvol's volume plugin.");
 }
 
-/* A line of selvol-csi is the state, the text and what to type, with tabs between them. */
+/* A line of selvol-csi is the state, the driver, the text and what to type, with tabs between them. */
 static void add_driver(Doctor *d, char *line) {
-        char *state = strsep(&line, "\t"), *text = strsep(&line, "\t");
+        char *state = strsep(&line, "\t"), *driver = strsep(&line, "\t"), *text = strsep(&line, "\t");
 
-        if (!text)
+        if (!driver || !text)
                 return;
         doctor_found(d,
                      streq(state, "problem")   ? PROBLEM
@@ -358,7 +358,7 @@ static void check_drivers(Doctor *d) {
         }
         if (!f || pclose(f) != 0)
                 doctor_found(d, PROBLEM,
-                             "Which CSI drivers answer can't be found out.\n" CSI_PROGRAM " --check says why");
+                             "selvolctl can't find out which CSI drivers answer.\n" CSI_PROGRAM " --check says why");
 }
 
 static bool has_system_call(long number) {

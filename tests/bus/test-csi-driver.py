@@ -289,6 +289,10 @@ def test_unpublish(node):
     code, text = node.unpublish(target)
     compare("unpublish: files beneath", (code, text.startswith(f"selvol: The volume is unmounted, but the directory {target} can't be removed: ")),
             ("INTERNAL", True))
+    target, start = node.target("busy"), time.monotonic()
+    node.publish(target, volume="busy", context={"device": "/dev/busy", **POD})
+    code, text = node.unpublish(target, "busy")
+    compare("unpublish: a mount in use, for two seconds", (code, "is in use" in text, time.monotonic() - start >= 2), ("ABORTED", True, True))
 
 
 def test_stats(node):

@@ -542,7 +542,7 @@ def check_cancel(node):
 
 # ---- who may be away -----------------------------------------------------------------------------------------------
 
-# What is away, keys, the call, parts of the answer, and the calls of the driver.
+# The process that is away, keys, the call, parts of the answer, and the calls of the driver.
 AWAY = [
     ("selvold", "", stage("vfa", A), "UNAVAILABLE selvol: selvold is not running", "stage"),
     ("selvold", "", stage("vfa"), "OK", "stage"),
@@ -791,19 +791,19 @@ def check_doctor(node):
         report(f"check: {name}", problems)
 
     node.server.stop(0).wait()
-    check("no driver", f"problem\tDriver {DRIVER} does not answer: |correct Socket=")
+    check("no driver", f"problem\t{DRIVER}\tDriver {DRIVER} does not answer: |correct Socket=")
     driver = serve(node.directory / "driver", Registrar(""))
-    check("no proxy", f"problem\tselvol-csi does not run in front of|systemctl enable --now selvol-csi@{DRIVER}.socket")
+    check("no proxy", f"problem\t{DRIVER}\tselvol-csi does not run in front of|systemctl enable --now selvol-csi@{DRIVER}.socket")
     pathlib.Path(own).touch()
-    check("no registrar", "warning\tNo registrar|--kubelet-registration-path=" + own)
+    check("no registrar", f"warning\t{DRIVER}\tNo registrar|--kubelet-registration-path=" + own)
     registrar = serve(registry / "x-reg.sock", Registrar("/plugins/csi.sock"))
-    check("kubelet calls the driver", "problem\tkubelet calls driver|at /plugins/csi.sock,|--kubelet-registration-path=" + own)
+    check("kubelet calls the driver", f"problem\t{DRIVER}\tkubelet calls driver|at /plugins/csi.sock,|--kubelet-registration-path=" + own)
     registrar.stop(0).wait()
     registrar = serve(registry / "x-reg.sock", Registrar(own))
-    check("kubelet calls selvol-csi", f"ok\tDriver {DRIVER} answers, and kubelet calls it through selvol-csi.")
+    check("kubelet calls selvol-csi", f"ok\t{DRIVER}\tDriver {DRIVER} answers, and kubelet calls it through selvol-csi.")
     registrar.stop(0).wait()
     registrar = serve(registry / "x-reg.sock", Registrar(own, "DevicePlugin"))
-    check("a plugin of another type", "warning\tNo registrar")
+    check("a plugin of another type", f"warning\t{DRIVER}\tNo registrar")
     registrar.stop(0).wait()
     driver.stop(0).wait()
     node.start_driver()

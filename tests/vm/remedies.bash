@@ -55,7 +55,7 @@ remedy() {
     if [[ -z $error ]]; then ok "$name"; else not_ok "$name" "first: $told" "then:  $error $message"; fi
 }
 
-# What the commands of selvolctl and the journal say is an error until it is said no more.
+# A text of selvolctl or of the journal is an error until it is printed no more.
 
 # try COMMAND...: sets error and message as call does
 try() { if message=$("$@" 2>&1); then error=''; else error=failed; fi; }

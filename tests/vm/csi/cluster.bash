@@ -17,7 +17,7 @@ start_cluster() {
     start_runtime && start_apiserver && start_kubelet
 }
 
-# What nobody needs here is left out: it takes half the time, and half the memory.
+# Parts that nobody needs here are left out: they take half the time, and half the memory.
 start_apiserver() {
     systemd-run -q --unit=apiserver /usr/bin/kube-apiserver --etcd-servers=http://127.0.0.1:2379 --bind-address=127.0.0.1 \
         --advertise-address=192.0.2.1 --endpoint-reconciler-type=none --service-cluster-ip-range=198.51.100.0/24 \

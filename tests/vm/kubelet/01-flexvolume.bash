@@ -6,16 +6,7 @@
 # shellcheck source-path=SCRIPTDIR source=node.bash
 . ./node.bash
 
-# The directories of kubelet and selvold are on scratch disks, which stay when the node restarts.
-((SELVOL_GUEST_BOOT > 1)) || { mkfs.ext4 -q -F /dev/scratch2; mkfs.ext4 -q -F /dev/scratch3; }
-systemctl stop selvold
-mount -o "rootcontext=$(label_of /var/lib/selvol)" /dev/scratch3 /var/lib/selvol
-chown selvol: /var/lib/selvol
-chmod 700 /var/lib/selvol
-mount /dev/scratch2 /var/lib/kubelet
-mkdir -p "$pods"
-restorecon -RF /var/lib/kubelet
-systemctl start selvold
+keep_on_disks
 
 wrote() { [[ $(cat "$(pod_directory "$1")/pods") == *"$1"* ]]; }
 found() { xargs <"$(pod_directory "$1")/found-by-$1"; }

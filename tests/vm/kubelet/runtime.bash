@@ -12,6 +12,19 @@ take_over() {
     restorecon -F "${files[@]#.}"
 }
 
+# The directories of kubelet and selvold, and what a suite keeps in them, are on disks, which stay when the node restarts.
+keep_on_disks() {
+    ((SELVOL_GUEST_BOOT > 1)) || { mkfs.ext4 -q -F /dev/scratch2; mkfs.ext4 -q -F /dev/scratch3; }
+    systemctl stop selvold
+    mount -o "rootcontext=$(label_of /var/lib/selvol)" /dev/scratch3 /var/lib/selvol
+    chown selvol: /var/lib/selvol
+    chmod 700 /var/lib/selvol
+    mount /dev/scratch2 /var/lib/kubelet
+    mkdir -p "$pods"
+    restorecon -RF /var/lib/kubelet
+    systemctl start selvold
+}
+
 start_runtime() {
     take_over tree || return
     # Kubelet does not start without an address.

@@ -105,7 +105,7 @@ yes 'relabel: the next start has it' sees_all_of_it
 is 'relabel: once' "$(counter 'selvol_relabels_total{outcome="walked",reason="unknown"}')" 1
 is 'relabel: unmounted' "$(left_mounts)" ''
 
-# What the plugin, or the refusal of another holder, says to do (remedies.bash). The plugin loses a record.
+# The remedies of the plugin, and of the refusal of another holder, are followed (remedies.bash). The plugin loses a record.
 records=/var/lib/selvol-volume-plugin
 use_db() {
     if in_container "$level" true db:/data; then error=''; else error=failed message=$output; fi
