@@ -60,8 +60,9 @@ static int read_members(sd_bus_message *m, const Member *members, size_t n) {
                 return r;
         while ((r = sd_bus_message_enter_container(m, 'e', "sv")) > 0) {
                 r = read_member(m, members, n);
-                if (r >= 0)
-                        r = sd_bus_message_exit_container(m);
+                if (r < 0)
+                        return r;
+                r = sd_bus_message_exit_container(m);
                 if (r < 0)
                         return r;
         }
@@ -164,8 +165,9 @@ int csi_record_read(sd_bus *bus, const char *volume, CsiRecord *ret, sd_bus_erro
         if (r < 0)
                 return sd_bus_error_set_errno(error, r);
         r = read_properties(bus, path, VOLUME_INTERFACE, members, ELEMENTSOF(members), error);
-        if (r >= 0)
-                r = read_job(bus, &record.job, error);
+        if (r < 0)
+                return r;
+        r = read_job(bus, &record.job, error);
         if (r < 0)
                 return r;
         *ret = TAKE_STRUCT(record);

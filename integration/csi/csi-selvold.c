@@ -247,8 +247,9 @@ int csi_find_own(const char *volume, const char *path, bool beneath, uint64_t un
         int r;
 
         r = open_bus(until_usec, &bus, ret);
-        if (r == 0)
-                r = read_record(bus, volume, until_usec, &record, ret);
+        if (r != 0)
+                return r;
+        r = read_record(bus, volume, until_usec, &record, ret);
         if (r != 0)
                 return r;
         own = csi_record_find_own(&record, path, beneath);

@@ -73,8 +73,9 @@ static int name_holder(const Csi__NodePublishVolumeRequest *q, const char *targe
         if (!namespace || !name)
                 return name_holder_by_path(target, ret);
         r = read_text(namespace, POD_NAMESPACE, &a, f);
-        if (r == 0)
-                r = read_text(name, POD_NAME, &b, f);
+        if (r != 0)
+                return r;
+        r = read_text(name, POD_NAME, &b, f);
         if (r != 0)
                 return r;
         *ret = strdup_printf("%s/%s", a, b);
@@ -126,8 +127,9 @@ static int read_options(CsiVolume *v, Failure *f) {
         STRV_FOREACH (option, v->options)
                 if (r == 0 && (startswith(*option, "context=") || streq(*option, "ro")))
                         r = strv_extend(&known, *option);
-        if (r == 0)
-                r = mount_options_parse(known, &o, f);
+        if (r != 0)
+                return r;
+        r = mount_options_parse(known, &o, f);
         if (r != 0)
                 return r;
         v->context = TAKE_PTR(o.context);
@@ -154,10 +156,12 @@ int csi_volume_read_stage(const char *driver, const Csi__NodeStageVolumeRequest 
         int r;
 
         r = csi_volume_id(driver, &q->volume_id, &v.id, f);
-        if (r == 0)
-                r = read_text(&q->staging_target_path, "staging_target_path", &v.target, f);
-        if (r == 0)
-                r = read_capability(q->volume_capability, &v, f);
+        if (r != 0)
+                return r;
+        r = read_text(&q->staging_target_path, "staging_target_path", &v.target, f);
+        if (r != 0)
+                return r;
+        r = read_capability(q->volume_capability, &v, f);
         if (r != 0)
                 return r;
         v.holder = strdup(CSI_HOLDER_STAGE);
@@ -172,12 +176,15 @@ int csi_volume_read_publish(const char *driver, const Csi__NodePublishVolumeRequ
         int r;
 
         r = csi_volume_id(driver, &q->volume_id, &v.id, f);
-        if (r == 0)
-                r = read_text(&q->target_path, "target_path", &v.target, f);
-        if (r == 0)
-                r = name_holder(q, v.target, &v.holder, f);
-        if (r == 0)
-                r = read_capability(q->volume_capability, &v, f);
+        if (r != 0)
+                return r;
+        r = read_text(&q->target_path, "target_path", &v.target, f);
+        if (r != 0)
+                return r;
+        r = name_holder(q, v.target, &v.holder, f);
+        if (r != 0)
+                return r;
+        r = read_capability(q->volume_capability, &v, f);
         if (r != 0)
                 return r;
         *ret = TAKE_STRUCT(v);

@@ -114,8 +114,9 @@ static int set_attributes(DriverVolume *v, const Csi__NodePublishVolumeRequest *
                 if (startswith(key, OF_KUBELET))
                         continue;
                 r = keep_text(v, &e->value, &value, f);
-                if (r == 0)
-                        r = set_attribute(v, key, value, f);
+                if (r != 0)
+                        return r;
+                r = set_attribute(v, key, value, f);
                 if (r != 0)
                         return r;
         }
@@ -127,12 +128,15 @@ int driver_volume_read(const Csi__NodePublishVolumeRequest *q, DriverVolume *ret
         int r;
 
         r = csi_volume_read_publish(CSI_DRIVER_NAME, q, &v.csi, f);
-        if (r == 0)
-                r = check_request(q, &v.csi, f);
-        if (r == 0)
-                r = set_fields(&v, f);
-        if (r == 0)
-                r = set_attributes(&v, q, f);
+        if (r != 0)
+                return r;
+        r = check_request(q, &v.csi, f);
+        if (r != 0)
+                return r;
+        r = set_fields(&v, f);
+        if (r != 0)
+                return r;
+        r = set_attributes(&v, q, f);
         if (r != 0)
                 return r;
         if (!v.source)

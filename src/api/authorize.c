@@ -172,8 +172,9 @@ static int describe_request(const Request *q, char ***ret) {
         for (size_t i = 0; i < ELEMENTSOF(all); i++) {
                 int r = strv_extend(&details, all[i].key);
 
-                if (r >= 0)
-                        r = strv_extend(&details, strempty(all[i].value));
+                if (r < 0)
+                        return r;
+                r = strv_extend(&details, strempty(all[i].value));
                 if (r < 0)
                         return r;
         }

@@ -47,8 +47,9 @@ static int start_job(Api *api, sd_bus_message *m, Operation operation, Request *
         int r;
 
         r = sender_is_root(api, m, &q->by_root);
-        if (r >= 0)
-                r = authorize(api, m, q, error);
+        if (r < 0)
+                return r;
+        r = authorize(api, m, q, error);
         if (r < 0)
                 return r;
         if (r == 0)
@@ -420,8 +421,9 @@ static int append_unheld(sd_bus_message *reply, const Unrecorded *all) {
                 for (size_t i = 0; r >= 0 && i < ELEMENTSOF(members); i++)
                         if (!isempty(members[i].value))
                                 r = sd_bus_message_append(reply, "{sv}", members[i].key, "s", members[i].value);
-                if (r >= 0)
-                        r = sd_bus_message_close_container(reply);
+                if (r < 0)
+                        return r;
+                r = sd_bus_message_close_container(reply);
                 if (r < 0)
                         return r;
         }

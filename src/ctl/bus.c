@@ -241,10 +241,12 @@ int objects_call_new(sd_bus *bus, sd_bus_message **ret) {
 
         r = sd_bus_message_new_method_call(bus, &call, BUS_NAME, MANAGER_PATH, "org.freedesktop.DBus.ObjectManager",
                                            "GetManagedObjects");
-        if (r >= 0)
-                r = sd_bus_message_set_auto_start(call, false);
-        if (r >= 0)
-                r = sd_bus_message_set_allow_interactive_authorization(call, false);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_set_auto_start(call, false);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_set_allow_interactive_authorization(call, false);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(call);

@@ -86,8 +86,9 @@ static int add_names(Doctor *d, const char *method) {
 
         r = system_bus_call_method(d->bus, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus",
                                    method, NULL, &reply, NULL);
-        if (r >= 0)
-                r = sd_bus_message_read_strv(reply, &names);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_read_strv(reply, &names);
         if (r < 0)
                 return r;
         d->running = d->running || (streq(method, "ListNames") && strv_contains(names, BUS_NAME));
@@ -236,10 +237,12 @@ int verb_doctor(const Args *a) {
         int r;
 
         r = doctor_begin(&d);
-        if (r >= 0)
-                r = doctor_check(&d);
-        if (r >= 0)
-                r = print_findings(a, &d);
+        if (r < 0)
+                return r;
+        r = doctor_check(&d);
+        if (r < 0)
+                return r;
+        r = print_findings(a, &d);
         if (r < 0)
                 return r;
         return d.n_found[PROBLEM] > 0 ? EXIT_FAILURE : 0;

@@ -94,8 +94,9 @@ static int find_mounts(sd_bus *bus, const char *root, json_t *found, json_t *ski
         int r;
 
         r = bus_call_method(bus, NULL, &reply, MANAGER_PATH, MANAGER_INTERFACE, "ListUnheldMounts", NULL);
-        if (r == 0)
-                r = answer_read(reply, &mounts);
+        if (r != 0)
+                return r;
+        r = answer_read(reply, &mounts);
         if (r != 0)
                 return r;
         r = answer_sort(mounts, compare_targets);

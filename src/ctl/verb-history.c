@@ -268,8 +268,9 @@ static int read_last(sd_journal *j, const HistoryQuery *q, json_t *ret) {
         if (!found)
                 return -ENOMEM;
         r = sd_journal_seek_tail(j);
-        if (r >= 0)
-                r = collect_records(j, q, found);
+        if (r < 0)
+                return r;
+        r = collect_records(j, q, found);
         if (r < 0)
                 return r;
         for (size_t i = json_array_size(found); i > 0; i--)

@@ -328,12 +328,15 @@ static int on_changed(Monitor *m, sd_bus_message *message) {
         if (!before)
                 return 0;
         r = sd_bus_message_skip(message, "s");
-        if (r >= 0)
-                r = answer_read(message, &changed);
-        if (r >= 0)
-                r = object_clear_unset(changed);
-        if (r >= 0)
-                r = take_changes(before, job, changed);
+        if (r < 0)
+                return r;
+        r = answer_read(message, &changed);
+        if (r < 0)
+                return r;
+        r = object_clear_unset(changed);
+        if (r < 0)
+                return r;
+        r = take_changes(before, job, changed);
         if (r < 0)
                 return r;
         if (json_object_size(changed) == 0)
@@ -395,10 +398,12 @@ static int monitor_begin(Monitor *m) {
                 return -ENOMEM;
         /* If the bus refuses a match, sd-bus ends the connection. */
         r = sd_bus_add_match_async(m->bus, NULL, MATCH_SERVICE, on_signal, NULL, m);
-        if (r >= 0)
-                r = sd_bus_add_match_async(m->bus, NULL, MATCH_OWNER, on_owner, NULL, m);
-        if (r >= 0)
-                r = bus_find_service(m->bus, &m->owner);
+        if (r < 0)
+                return r;
+        r = sd_bus_add_match_async(m->bus, NULL, MATCH_OWNER, on_owner, NULL, m);
+        if (r < 0)
+                return r;
+        r = bus_find_service(m->bus, &m->owner);
         if (r < 0)
                 return r;
         r = r > 0 ? learn_objects(m) : 0;

@@ -367,8 +367,9 @@ int request_validate(Request *q, const Settings *settings, Failure *f) {
         if (r != 0)
                 return r;
         r = source_validate(q, settings, f);
-        if (r == 0)
-                r = source_check_user(q, settings, f);
+        if (r != 0)
+                return r;
+        r = source_check_user(q, settings, f);
         if (r != 0)
                 return r;
         r = walk_options_validate(&q->walk, f);

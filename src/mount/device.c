@@ -222,12 +222,15 @@ static int add_holders(dev_t **devices, size_t *n) {
                         int r;
 
                         r = device_find_holders((*devices)[layer], &holders, &n_holders);
-                        if (r >= 0)
-                                r = add_devices(holders, n_holders, devices, n);
-                        if (r >= 0)
-                                r = host_find_siblings((*devices)[layer], &siblings, &n_siblings);
-                        if (r >= 0)
-                                r = add_devices(siblings, n_siblings, devices, n);
+                        if (r < 0)
+                                return r;
+                        r = add_devices(holders, n_holders, devices, n);
+                        if (r < 0)
+                                return r;
+                        r = host_find_siblings((*devices)[layer], &siblings, &n_siblings);
+                        if (r < 0)
+                                return r;
+                        r = add_devices(siblings, n_siblings, devices, n);
                         if (r < 0)
                                 return r;
                 }
@@ -265,8 +268,9 @@ int device_find_entries(dev_t device, dev_t *ret_disk, dev_t **ret, size_t *ret_
         for (size_t i = 0; r >= 0 && i < n; i++)
                 if (entries[i] != device)
                         r = add_devices(&entries[i], 1, &others, &n_others);
-        if (r >= 0)
-                r = add_holders(&others, &n_others);
+        if (r < 0)
+                return r;
+        r = add_holders(&others, &n_others);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(others);

@@ -201,8 +201,9 @@ static int attach_image(const Source *s, int *ret_fd, char **ret_path, bool *ret
         if (writable < 0 && !read_only)
                 return writable;
         r = loop_attach(read_only ? s->fd : writable, s->path, read_only, &fd, &path);
-        if (r >= 0)
-                r = write_link(path, s);
+        if (r < 0)
+                return r;
+        r = write_link(path, s);
         if (r < 0)
                 return r;
         *ret_fd = TAKE_FD(fd);

@@ -273,8 +273,9 @@ int plan_make(const PlanInput *in, Plan *ret, Failure *f) {
                 return r;
         plan_decide_group(in->settings, q, fs, &p);
         r = plan_mount_options(in->settings, fs ? fs->name : NULL, p.strategy, q->mount_options, &p.mount_options, f);
-        if (r == 0)
-                r = mount_options_keep(&p.mount_options, p.kept_options);
+        if (r != 0)
+                return r;
+        r = mount_options_keep(&p.mount_options, p.kept_options);
         if (r != 0)
                 return r;
         /* The program that made an adopted mount has chosen its options already. */

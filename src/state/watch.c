@@ -264,8 +264,9 @@ static int connect_watch(State *s, bool wait, Failure *f) {
         if (r < 0)
                 return r;
         r = sd_bus_message_new_method_call(worker, &call, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_WATCH);
-        if (r >= 0)
-                r = sd_bus_message_append(call, "t", s->settings.digest);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_append(call, "t", s->settings.digest);
         if (r < 0)
                 return r;
         if (wait) {

@@ -245,8 +245,9 @@ static int read_struct(sd_bus_message *m, const MessageType *type, void *object)
                         break;
                 }
         }
-        if (r >= 0)
-                r = sd_bus_message_exit_container(m);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_exit_container(m);
         if (r < 0)
                 return r;
         return type->is_good && !type->is_good(object) ? -EBADMSG : 0;

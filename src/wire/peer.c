@@ -73,12 +73,15 @@ int peer_prepare(sd_bus **ret) {
         if (r >= 0)
                 r = sd_bus_set_server(peer, 1, id);
         /* The peer's uid was checked when it connected; there is no bus to ask for credentials. */
-        if (r >= 0)
-                r = sd_bus_set_anonymous(peer, 1);
-        if (r >= 0)
-                r = sd_bus_set_trusted(peer, 1);
-        if (r >= 0)
-                r = sd_bus_negotiate_fds(peer, 0);
+        if (r < 0)
+                return r;
+        r = sd_bus_set_anonymous(peer, 1);
+        if (r < 0)
+                return r;
+        r = sd_bus_set_trusted(peer, 1);
+        if (r < 0)
+                return r;
+        r = sd_bus_negotiate_fds(peer, 0);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(peer);
