@@ -167,7 +167,8 @@ TEST(test_refused, "/replace/refused") {
         must(umount2(second, 0));
         /* A part of the file system. */
         must(mount(inside, second, NULL, MS_BIND, NULL));
-        assert_fails(mount_with(worker, d->device, "", second, .replace = true), "NotSupported", "shows one directory of");
+        assert_fails(mount_with(worker, d->device, "", second, .replace = true), "NotSupported",
+                     "shows one directory of");
         must(umount2(second, 0));
         assert_untouched(d);
         /* Other devices, and file systems without one. */
