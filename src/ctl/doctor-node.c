@@ -357,8 +357,7 @@ static void check_drivers(Doctor *d) {
                 add_driver(d, line);
         }
         if (!f || pclose(f) != 0)
-                doctor_found(d, PROBLEM,
-                             "selvolctl can't find out which CSI drivers answer.\n" CSI_PROGRAM " --check says why");
+                doctor_found(d, PROBLEM, "doctor could not ask the CSI drivers.\n" CSI_PROGRAM " --check says why");
 }
 
 static bool has_system_call(long number) {
