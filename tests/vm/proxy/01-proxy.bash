@@ -6,7 +6,7 @@ driver=disk.example.org
 socket=/run/selvol/csi/$driver.sock
 a=$file_type:s0:c1,c2 b=$file_type:s0:c3,c4
 S=/var/lib/kubelet/plugins/kubernetes.io/csi/$driver T=$pods/a/volumes/kubernetes.io~csi
-mkdir -p "$conf_dir" "/var/lib/kubelet/plugins/$driver" /run/vm-volumes "$pods"
+mkdir -p "$conf_dir" "/var/lib/kubelet/plugins/$driver" /run/vm-volumes "$pods/b"
 restorecon -RF /var/lib/kubelet
 ln -sf /dev/scratch0 /run/vm-volumes/one
 ln -sf /dev/scratch1 /run/vm-volumes/two
