@@ -164,7 +164,7 @@ int csi_volume_read_stage(const char *driver, const Csi__NodeStageVolumeRequest 
         r = read_capability(q->volume_capability, &v, f);
         if (r != 0)
                 return r;
-        v.holder = strdup(CSI_HOLDER_STAGE);
+        v.holder = strdup(HOLDER_STAGE);
         if (!v.holder)
                 return -ENOMEM;
         *ret = TAKE_STRUCT(v);

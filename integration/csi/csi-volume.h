@@ -4,16 +4,14 @@
 #include "client/values.h"
 #include "csi/csi.pb-c.h"
 #include "model/failure.h"
+#include "model/request.h"
 
 /* A volume as kubelet speaks of it, in the words of selvold. */
-
-/* The holder of a mount that kubelet stages: no pod uses it. */
-#define CSI_HOLDER_STAGE "stage"
 
 typedef struct CsiVolume {
         char *id;                /* DRIVER/HANDLE */
         char *target;            /* the target path, or the staging path */
-        char *holder;            /* NAMESPACE/POD, or the UID of the pod, or CSI_HOLDER_STAGE */
+        char *holder;            /* NAMESPACE/POD, or the UID of the pod, or HOLDER_STAGE */
         char *fs_type;           /* "": none */
         char **options;          /* the mount flags, one option in each string */
         char *context;           /* of the options, in canonical form; NULL: none */

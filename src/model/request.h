@@ -102,6 +102,9 @@ int volume_id_validate(const char *id, Failure *f) _warn_unused_;
  * introduces such ids, whereas a holder's name can be any. */
 #define PODMAN_IDS "selvol-volume-plugin/"
 
+/* The holder of a mount that kubelet stages with a CSI driver: it ends after the pods that use its volume. */
+#define HOLDER_STAGE "stage"
+
 /* A source such as "LABEL=data" names a device by what is on it. Returns what stands after the '=', and the
  * directory in which udev has a link for it, such as /dev/disk/by-label; NULL for all other sources. */
 const char *source_tag(const char *source, const char **ret_directory);

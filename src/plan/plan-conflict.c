@@ -16,6 +16,15 @@ static const char *holder_context(const Volume *v, const Holder *h) {
         return h->context ? h->context : v->context;
 }
 
+/* A message names the first conflict. A staging mount comes after all others, as it ends after the pods. */
+static Conflict *make_room(Plan *p, const Holder *h) {
+        size_t i = p->n_conflicts++;
+
+        for (; i > 0 && !(h && streq(h->name, HOLDER_STAGE)) && streq(p->conflicts[i - 1].holder, HOLDER_STAGE); i--)
+                p->conflicts[i] = p->conflicts[i - 1];
+        return &p->conflicts[i];
+}
+
 /* v and h NULL: a foreign mount. */
 static int add_conflict(Plan *p, const Volume *v, const Holder *h, const char *target, Strategy strategy,
                         const char *context) {
@@ -27,7 +36,7 @@ static int add_conflict(Plan *p, const Volume *v, const Holder *h, const char *t
         if (!grown)
                 return -ENOMEM;
         p->conflicts = grown;
-        c = &grown[p->n_conflicts++];
+        c = make_room(p, h);
         *c = (Conflict){
                 .volume = strdup(v ? v->id : ""),
                 .holder = strdup(h ? h->name : ""),

@@ -161,7 +161,7 @@ TEST(stage, "/csi-volume/stage") {
         g_assert_cmpint(csi_volume_read_stage(DRIVER, &q, &v, &f), ==, 0);
         g_assert_cmpstr(v.id, ==, DRIVER "/pvc-1");
         g_assert_cmpstr(v.target, ==, "/staging");
-        g_assert_cmpstr(v.holder, ==, CSI_HOLDER_STAGE);
+        g_assert_cmpstr(v.holder, ==, HOLDER_STAGE);
         g_assert_cmpstr(v.fs_type, ==, "xfs");
         g_assert_cmpstr(v.group, ==, "2000");
         g_assert_cmpstr(v.access_mode, ==, "ReadWriteOncePod");

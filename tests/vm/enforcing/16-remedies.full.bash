@@ -88,8 +88,8 @@ losetup -d "${device%p1}"
 truncate -s 16M $I/shown
 mkfs.ext4 -q -F $I/shown
 device=$(losetup -f --show $I/shown)
-mv $I/shown $I/former
-cp $I/former $I/shown
+cp $I/shown $I/other
+mv $I/other $I/shown
 attach_shown() { losetup -d "$device" && device=$(run_as_told 'losetup -f --show IMAGE' IMAGE $I/shown); }
 mount_shown() { mount_default shown "$device" "$T"; }
 remedy 'a loop device of an image that has gone' PathNotAllowed attach_shown -- mount_shown
@@ -236,7 +236,7 @@ partial() {
     bring_up restart selvold
     told_by 'are partial' journalctl -q -o cat _SYSTEMD_INVOCATION_ID="$(systemctl show -P InvocationID selvold)"
 }
-remedy 'labels that are partial' told run_as_told 'selvolctl relabel slow [^ ]*' CONTEXT $file_type:s0:c8 -- partial
+remedy 'labels that are partial' told run_as_told 'selvolctl relabel slow [^[:space:]]*' CONTEXT $file_type:s0:c8 -- partial
 busy
 unmount_volume slow "$T"
 explained 1213543d9f12431d9700f95bff98a221

@@ -54,6 +54,7 @@ set_driver Context=verify
 like 'verify: stage' "$(csi stage one ext4 "$a")" 'FAILED_PRECONDITION selvol: ' 'dropped the option'
 yes 'verify: the driver has unmounted' is_not_mounted "$S/one/globalmount"
 
+start_driver honest
 set_driver Groups=selvol
 start=$(date +%s)
 is 'group: stage' "$(csi stage two xfs "$a" 2000)" OK
