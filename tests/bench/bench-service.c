@@ -26,8 +26,7 @@ double process_cpu_usec(pid_t pid) {
                (double) sysconf(_SC_CLK_TCK);
 }
 
-/* KiB */
-static unsigned long process_memory(pid_t pid, const char *key) {
+unsigned long process_memory(pid_t pid, const char *key) {
         _cleanup_free_ char *path = format_string("/proc/%i/status", (int) pid), *line = NULL;
         _cleanup_fclose_ FILE *file = fopen(path, "re");
         size_t size = 0;

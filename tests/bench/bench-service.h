@@ -17,5 +17,7 @@ typedef struct Service {
 
 /* Returns microseconds of user and system time, with those of the children that have ended. */
 double process_cpu_usec(pid_t pid);
+/* Returns the KiB of a line of /proc/PID/status, such as "VmRSS". */
+unsigned long process_memory(pid_t pid, const char *key);
 
 void service_report(const Service *s, sd_bus *bus, unsigned volumes, unsigned mounts);
