@@ -337,9 +337,10 @@ static void check_store(Doctor *d) {
         if (owned > 0)
                 owned = belongs_to(d, STATE "/state.db", user);
         if (fs.f_flag & ST_RDONLY)
-                doctor_found(d, PROBLEM,
-                             "The state's directory is on a read-only file system: nothing can be recorded.\n"
-                             "mount -o remount,rw $(findmnt -n -o TARGET -T /var/lib/selvol)");
+                doctor_found(
+                        d, PROBLEM,
+                        "The state's directory is on a read-only file system: nothing can be recorded.\n"
+                        "mount -o remount,rw $(findmnt -n -o TARGET -T /var/lib/selvol) && systemctl restart selvold");
         else if (left < STORE_MIB_MIN)
                 doctor_found(d, left == 0 ? PROBLEM : WARNING,
                              "The state's file system has %" PRIu64

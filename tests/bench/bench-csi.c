@@ -15,8 +15,8 @@
 #include "csi/csi-message.h"
 #include "grpc/grpc-client.h"
 
-/* Calls a driver as kubelet does, with a connection for each call: the driver alone, and by way of selvol-csi.
- * The driver is a child of this program. Its volumes are of tmpfs. */
+/* Calls a driver as kubelet does, with a connection for each call: the driver alone, and selvol-csi in front
+ * of it. The driver is a child of this program. Its volumes are of tmpfs. */
 
 enum { CALLS = 1000, PODS = 64, ROUNDS = 20, PAUSE_MSEC = 200 };
 

@@ -420,7 +420,7 @@ switch_network() {
 
 # audited prints all denials of the product, and denials only those that no test provokes.
 audited() { journalctl -q -b -o cat _TRANSPORT=audit | grep -E 'avc: +denied' | grep -E 'context=[^ ]*:selvol[a-z_]*_t'; }
-denials() { audited | grep -vE ' (name|path)="([^"]*/)?to-be-denied"|:unconfined_mount_t:.*tclass=dbus'; }
+denials() { audited | grep -vE ' (name|path)="([^"]*/)?to-be-denied"|:unconfined_mount_t:.*tclass=dbus|:mnt_t:.*tclass=filesystem'; }
 denials_in_short() { denials | sed 's/^.*avc: */avc: /' | sort | uniq -c; }
 
 mkdir -p "$scratch" "$pods" /var/lib/selvol-volumes

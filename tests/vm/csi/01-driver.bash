@@ -40,7 +40,7 @@ if ((SELVOL_GUEST_BOOT == 1)); then
 
     yes 'another volume of the same disk' make_volume two "$file_type:s0:c30,c40"
     yes 'a pod with another label' start_pod db two s0:c30,c40
-    soon 'db: an event says who has the disk' pod_has_event db 'in use by default/web with level s0:c10,c20'
+    soon 'db: an event says who has the disk' pod_has_event db 'in use by default/web (as volume org.selvol.csi/one) with level s0:c10,c20'
     like 'db: it is a failed mount, and says who speaks' "$(pod_events db)" FailedMount 'desc = selvol: '
     no 'db: does not run' pod_runs db
 

@@ -330,6 +330,7 @@ shows 'ausearch -m USER_AVC' 'ausearch -m avc' 'btrfs check /dev/scratch3' \
 exec {user}<&- {opened}<&-
 unmount_volume shown "$T"
 
+semodule -r type -r selvol-local -r deaf
 userdel remedies
 semanage fcontext -d "$S(/.*)?"
 semanage fcontext -d "$M(/.*)?"

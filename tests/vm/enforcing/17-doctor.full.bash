@@ -113,7 +113,7 @@ restorecon -F $state
 umount $state
 mount -o ro /dev/scratch1 $state
 bring_up start selvold
-remedy 'a state that is read-only' found run_as_told 'mount -o remount,rw \$\(findmnt -n -o TARGET -T /var/lib/selvol\)' -- examine store
+remedy 'a state that is read-only' found run_as_told 'mount -o remount,rw \$\(findmnt -n -o TARGET -T /var/lib/selvol\) && systemctl restart selvold' -- examine store
 mounts 'a state that is read-only'
 systemctl stop selvold
 umount $state
