@@ -44,7 +44,7 @@ if ((SELVOL_GUEST_BOOT == 1)); then
     soon 'three, of another level: an event says who has the volume' pod_has_event three "in use by default/one-node with level"
     like 'three: it is a failed mount' "$(pod_events three)" FailedMount 'mount command failed, status: Failure'
     no 'three: does not run' pod_runs three
-    soon 'without a level: an event says so' pod_has_event nolevel "needs the pod's level"
+    soon 'without a level: an event says so' pod_has_event nolevel 'needs the level'
     is 'one and two use it' "$(mounts_of_pvc)" 2
     stop_pod nolevel
 
