@@ -30,14 +30,6 @@ bool children_refused(Children *c);
 bool children_next_orphan(const Children *c, pid_t peer, size_t *index, OrphanInfo *ret);
 bool children_has(const Children *c, pid_t pid);
 
-/* The server passes an accepted connection to a child that it has forked in advance (unix(7), SCM_RIGHTS). */
-
-/* Sends a copy of fd. Returns 0 or a negative errno: -EPIPE if the child is gone. */
-int hand_over(int socket, int fd) _warn_unused_;
-/* Waits for a descriptor. Returns the descriptor; -ENOTCONN if the parent does not need the child any more;
- * or another negative errno. */
-int hand_over_receive(int socket) _warn_unused_;
-
 /* --- the configuration --- */
 
 /* The server and each child have a copy of the configuration of their own. The worker and selvold never
@@ -57,8 +49,8 @@ void configuration_done(Configuration *c);
 
 /* --- a child --- */
 
-/* The process that runs one operation. A child may block as long as a volume's server blocks: the parent ends
- * the child when the peer hangs up. */
+/* The process that runs one operation at a time. A child may block as long as a volume's server blocks: the
+ * parent ends the child when the peer hangs up. */
 typedef struct Child {
         pid_t parent;
         Configuration *configuration;
@@ -70,6 +62,7 @@ typedef struct Child {
         struct Watch *watch;  /* NULL before Watch is called */
         sd_bus_message *call; /* of the operation that the child is for; NULL: none yet */
         sd_bus_message_handler_t operation;
+        bool succeeded; /* the operation, and the reply says so */
 } Child;
 
 /* For whom an operation opens a source. */

@@ -81,8 +81,10 @@ static int finish_call(Child *c, const char *operation, const char *path, int r,
         _cleanup_free_ char *target = string_escape(strempty(path), 200), *line = NULL;
         const LogField fields[] = { { "SELVOL_TARGET", target }, { "SELVOL_OPERATION", operation } };
 
-        if (r == 0)
+        if (r == 0) {
+                c->succeeded = true;
                 return 1;
+        }
         if (r == -ECANCELED) {
                 log_debug("%s ends without a reply.", operation);
                 return 1;

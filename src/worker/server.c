@@ -34,15 +34,18 @@ typedef struct Connection {
         Server *server;
         pid_t pid; /* also its process group, with helpers such as mount.nfs */
         int fd;
-        bool ending; /* the child has ended, or was told to end */
-        bool gone;   /* the child has ended; helpers may be left */
-        sd_event_source *hangup_source, *timer_source;
+        int child_fd; /* the server's end of the socket to the child; -EBADF: the child serves nothing else */
+        bool ending;  /* the child has ended, or was told to end */
+        bool gone;    /* the child has ended; helpers may be left */
+        sd_event_source *hangup_source, *timer_source, *offer_source;
 } Connection;
 
 static Connection *connection_free(Connection *c) {
         if (c) {
                 sd_event_source_disable_unref(c->hangup_source);
                 sd_event_source_disable_unref(c->timer_source);
+                sd_event_source_disable_unref(c->offer_source);
+                fd_close(c->child_fd);
                 fd_close(c->fd);
                 free(c);
         }
@@ -57,12 +60,19 @@ static int on_kill(sd_event_source *source, uint64_t usec, void *userdata) {
         return 0;
 }
 
+/* The child ends after its operation. */
+static void connection_make_last(Connection *c) {
+        c->offer_source = sd_event_source_disable_unref(c->offer_source);
+        c->child_fd = fd_close(c->child_fd);
+}
+
 static void connection_end(Connection *c) {
         int r;
 
         if (c->ending)
                 return;
         c->ending = true;
+        connection_make_last(c);
         (void) sd_event_source_set_enabled(c->hangup_source, SD_EVENT_OFF);
         (void) kill(-c->pid, SIGTERM);
 
@@ -97,32 +107,39 @@ static bool helpers_are_gone(const Connection *c) {
         return pid < 0;
 }
 
-/* Serves fd; if spare_fd is not -EBADF, waits there for a connection and serves that. */
-static int serve_next(Server *s, int fd, int spare_fd, pid_t parent) {
-        Child c = {
-                .parent = parent,
-                .configuration = &s->configuration,
-                .settings = &s->configuration.settings,
-                .staging = &s->staging,
-                .children = s->children,
-        };
+/* Serves one connection after the other, as long as the child stays clean (worker/spare.h). */
+static int serve_connections(Server *s, int socket, pid_t parent) {
+        Belongings before;
         int r;
 
-        r = serve_prepare(&c);
-        if (r < 0)
-                return r;
-        if (spare_fd >= 0) {
+        r = belongings_read(&before);
+        for (unsigned calls = 1; r >= 0; calls++) {
+                Child c = {
+                        .parent = parent,
+                        .configuration = &s->configuration,
+                        .settings = &s->configuration.settings,
+                        .staging = &s->staging,
+                        .children = s->children,
+                };
+                int fd;
+
+                r = serve_prepare(&c);
+                if (r < 0)
+                        return r;
                 (void) prctl(PR_SET_NAME, "selvol-spare");
-                fd = hand_over_receive(spare_fd);
-                fd_close(spare_fd);
+                fd = spare_receive(socket);
                 (void) prctl(PR_SET_NAME, "selvol-worker");
+                if (fd < 0)
+                        return fd == -ENOTCONN ? 0 : fd;
+                r = serve_connection(&c, fd);
+                if (r < 0 || !c.succeeded || calls == CALLS_OF_CHILD || !belongings_are_same(&before) ||
+                    spare_offer(socket) < 0)
+                        return r;
         }
-        if (fd < 0)
-                return fd == -ENOTCONN ? 0 : fd;
-        return serve_connection(&c, fd);
+        return r;
 }
 
-static _Noreturn void run_child(Server *s, int fd, int spare_fd, pid_t parent) {
+static _Noreturn void run_child(Server *s, int socket, pid_t parent) {
         sigset_t none;
         int r;
 
@@ -133,13 +150,15 @@ static _Noreturn void run_child(Server *s, int fd, int spare_fd, pid_t parent) {
         sigemptyset(&none);
         (void) sigprocmask(SIG_SETMASK, &none, NULL);
         /* The parent's descriptors of other connections, if left open, would hide the end of file from their
-         * peers. */
-        for (size_t i = 0; i < s->n_connections; i++)
+         * peers, and those of other children's sockets would hide it from these. */
+        for (size_t i = 0; i < s->n_connections; i++) {
                 s->connections[i]->fd = fd_close(s->connections[i]->fd);
+                s->connections[i]->child_fd = fd_close(s->connections[i]->child_fd);
+        }
+        spares_end(&s->spares, 0);
         s->fd = fd_close(s->fd);
-        s->spare_fd = fd_close(s->spare_fd);
 
-        r = serve_next(s, fd, spare_fd, parent);
+        r = serve_connections(s, socket, parent);
         if (r < 0)
                 log_error_errno(r, "Failed to serve a connection: %m");
 #ifdef __SANITIZE_ADDRESS__
@@ -149,11 +168,16 @@ static _Noreturn void run_child(Server *s, int fd, int spare_fd, pid_t parent) {
 #endif
 }
 
-/* One of fd and spare_fd is a descriptor, the other -EBADF. Returns the pid or a negative errno. */
-static pid_t fork_child(Server *s, int fd, int spare_fd) {
+/* Forks a child that waits for a connection. connection: one that has no child yet; -EBADF: none. */
+static int fork_spare(Server *s, int connection) {
+        _cleanup_close_ int ours = -EBADF, childs = -EBADF;
         pid_t parent = getpid(), pid;
-        int r;
+        int pair[2], r;
 
+        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+                return -errno;
+        ours = pair[0];
+        childs = pair[1];
         /* The child inherits the names; it fails by itself if they can't be read. */
         r = host_names_refresh();
         if (r < 0)
@@ -161,36 +185,41 @@ static pid_t fork_child(Server *s, int fd, int spare_fd) {
         pid = fork();
         if (pid < 0)
                 return -errno;
-        if (pid == 0)
-                run_child(s, fd, spare_fd, parent);
+        if (pid == 0) {
+                ours = fd_close(ours);
+                (void) fd_close(connection);
+                run_child(s, childs, parent);
+        }
         (void) setpgid(pid, pid);
-        return pid;
-}
-
-/* Forgets the spare child, which ends by itself or has a connection. */
-static void drop_spare(Server *s) {
-        s->spare_fd = fd_close(s->spare_fd);
-        s->spare_pid = 0;
+        spares_add(&s->spares, (Spare){ .pid = pid, .fd = TAKE_FD(ours) });
+        return 0;
 }
 
 /* Forks a child in advance, so the next connection need not wait for a fork. The event loop calls this when
  * it is idle, and a reload does. */
 static int start_spare(sd_event_source *source, void *userdata) {
         Server *s = userdata;
-        int pair[2];
+        int r;
 
-        if (s->spare_fd >= 0 || s->stopping)
+        if (s->spares.n > 0 || s->stopping)
                 return 0;
-        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
-                log_debug("No child is started in advance: %s.", strerrorname_np(errno));
-                return 0;
-        }
-        s->spare_fd = pair[0];
-        s->spare_pid = fork_child(s, -EBADF, pair[1]);
-        close(pair[1]);
-        if (s->spare_pid < 0)
-                drop_spare(s);
+        r = fork_spare(s, -EBADF);
+        if (r < 0)
+                log_debug("No child is started in advance: %s.", strerrorname_np(-r));
         return 0;
+}
+
+static int set_trim_timer(Server *s) {
+        int r;
+
+        r = sd_event_source_set_time_relative(s->trim_source, SPARE_SEC * USEC_PER_SEC);
+        return r < 0 ? r : sd_event_source_set_enabled(s->trim_source, SD_EVENT_ONESHOT);
+}
+
+static int on_trim(sd_event_source *source, uint64_t usec, void *userdata) {
+        Server *s = userdata;
+
+        return spares_trim(&s->spares) ? set_trim_timer(s) : 0;
 }
 
 /* How many children there are, and what keeps them, for a sentence about them. */
@@ -250,8 +279,23 @@ static void child_gone(Server *s, const siginfo_t *si) {
                 (void) sd_event_source_set_enabled(c->hangup_source, SD_EVENT_OFF);
                 c->timer_source = sd_event_source_disable_unref(c->timer_source);
         }
-        if (si->si_pid == s->spare_pid)
-                drop_spare(s);
+        spares_forget(&s->spares, si->si_pid);
+}
+
+static void drop_connection(Server *s, size_t i) {
+        children_leave(s->children, s->connections[i]->pid);
+        connection_free(s->connections[i]);
+        s->connections[i] = s->connections[--s->n_connections];
+}
+
+/* Takes further connections, unless the server stops. */
+static int after_connections(Server *s) {
+        if (s->stopping)
+                return s->n_connections == 0 ? sd_event_exit(s->event, 0) : 0;
+        check_places(s);
+        if (s->n_connections >= SERVER_CONNECTIONS_MAX)
+                return 0;
+        return sd_event_source_set_enabled(s->accept_source, SD_EVENT_ON);
 }
 
 /* Handles SIGCHLD itself: sd_event_add_child() misses the end of a child that is being traced, and does not
@@ -269,24 +313,47 @@ static int on_sigchld(sd_event_source *source, const struct signalfd_siginfo *si
                 (void) waitid(P_PID, (id_t) ended.si_pid, &ended, WEXITED | WNOHANG);
         }
         for (size_t i = s->n_connections; i-- > 0;)
-                if (s->connections[i]->gone && helpers_are_gone(s->connections[i])) {
-                        children_leave(s->children, s->connections[i]->pid);
-                        connection_free(s->connections[i]);
-                        s->connections[i] = s->connections[--s->n_connections];
-                }
+                if (s->connections[i]->gone && helpers_are_gone(s->connections[i]))
+                        drop_connection(s, i);
+        return after_connections(s);
+}
 
-        if (s->stopping)
-                return s->n_connections == 0 ? sd_event_exit(s->event, 0) : 0;
-        check_places(s);
-        if (s->n_connections >= SERVER_CONNECTIONS_MAX)
+/* The child has replied, and can take another connection. */
+static int on_offer(sd_event_source *source, int fd, uint32_t events, void *userdata) {
+        Connection *c = userdata;
+        Server *s = c->server;
+        char byte;
+        int enabled;
+
+        if (recv(fd, &byte, 1, MSG_DONTWAIT) != 1) {
+                connection_make_last(c);
                 return 0;
-        return sd_event_source_set_enabled(s->accept_source, SD_EVENT_ON);
+        }
+        spares_add(&s->spares, (Spare){ .pid = c->pid, .fd = TAKE_FD(c->child_fd) });
+        for (size_t i = 0; i < s->n_connections; i++)
+                if (s->connections[i] == c) {
+                        drop_connection(s, i);
+                        break;
+                }
+        if (s->spares.n > 1 && sd_event_source_get_enabled(s->trim_source, &enabled) >= 0 && enabled == SD_EVENT_OFF)
+                (void) set_trim_timer(s);
+        return after_connections(s);
+}
+
+static int give_connection(Server *s, int fd, Spare *ret) {
+        int r;
+
+        r = spares_give(&s->spares, fd, ret);
+        if (r != -ENOENT)
+                return r;
+        r = fork_spare(s, fd);
+        return r < 0 ? r : spares_give(&s->spares, fd, ret);
 }
 
 /* Takes fd over. */
 static int connection_start(Server *s, int fd) {
         _cleanup_(connection_freep) Connection *c = calloc(1, sizeof(*c));
-        pid_t spare = s->spare_pid;
+        Spare spare;
         int r;
 
         if (!c) {
@@ -295,15 +362,17 @@ static int connection_start(Server *s, int fd) {
         }
         c->server = s;
         c->fd = fd;
-        /* The spare child gets the connection, otherwise a new child. */
-        r = s->spare_fd >= 0 ? hand_over(s->spare_fd, fd) : -EPIPE;
-        drop_spare(s);
+        c->child_fd = -EBADF;
+        r = give_connection(s, fd, &spare);
         (void) sd_event_source_set_enabled(s->spare_source, SD_EVENT_ONESHOT);
-        c->pid = r < 0 ? fork_child(s, fd, -EBADF) : spare;
-        if (c->pid < 0)
-                return c->pid;
+        if (r < 0)
+                return r;
+        c->pid = spare.pid;
+        c->child_fd = spare.fd;
 
         r = sd_event_add_io(s->event, &c->hangup_source, fd, EPOLLRDHUP, on_hangup, c);
+        if (r >= 0)
+                r = sd_event_add_io(s->event, &c->offer_source, c->child_fd, EPOLLIN, on_offer, c);
         if (r >= 0)
                 r = sd_event_add_time_relative(s->event, &c->timer_source, CLOCK_MONOTONIC,
                                                DEADLINE_SEC * USEC_PER_SEC, 0, on_deadline, c);
@@ -356,7 +425,7 @@ static int on_stop(sd_event_source *source, const struct signalfd_siginfo *si, v
 
         (void) sd_notify(0, "STOPPING=1");
         s->stopping = true;
-        drop_spare(s);
+        spares_end(&s->spares, 0);
         (void) sd_event_source_set_enabled(s->accept_source, SD_EVENT_OFF);
         if (s->n_connections == 0)
                 return sd_event_exit(s->event, 0);
@@ -391,8 +460,10 @@ static int on_worker_reload(sd_event_source *source, const struct signalfd_sigin
         (void) sd_notify(0, "RELOADING=1");
         if (load_configuration(s) == 0) {
                 log_info("Configuration read again.");
-                /* The spare child has the old configuration. */
-                drop_spare(s);
+                /* These children have the old configuration. */
+                spares_end(&s->spares, 0);
+                for (size_t i = 0; i < s->n_connections; i++)
+                        connection_make_last(s->connections[i]);
                 (void) start_spare(s->spare_source, s);
         }
         (void) sd_notify(0, "READY=1");
@@ -423,6 +494,12 @@ static int add_event_sources(Server *s) {
         if (r < 0)
                 return r;
         r = sd_event_source_set_enabled(s->calm_source, SD_EVENT_OFF);
+        if (r < 0)
+                return r;
+        r = sd_event_add_time(s->event, &s->trim_source, CLOCK_MONOTONIC, 0, 0, on_trim, s);
+        if (r < 0)
+                return r;
+        r = sd_event_source_set_enabled(s->trim_source, SD_EVENT_OFF);
         if (r < 0)
                 return r;
         r = sd_event_add_defer(s->event, &s->spare_source, start_spare, s);
@@ -484,8 +561,9 @@ int server_run(Server *s) {
 void server_done(Server *s) {
         while (s->n_connections > 0)
                 connection_free(s->connections[--s->n_connections]);
-        drop_spare(s);
+        spares_end(&s->spares, 0);
         sd_event_source_unref(s->calm_source);
+        sd_event_source_unref(s->trim_source);
         sd_event_source_unref(s->spare_source);
         sd_event_source_unref(s->accept_source);
         sd_event_unref(s->event);

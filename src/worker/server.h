@@ -8,9 +8,10 @@
 #include "model/limits.h"
 #include "mount/stage-source.h"
 #include "worker/child.h"
+#include "worker/spare.h"
 
-/* The server accepts connections, gives each to its own child (one is forked in advance), and ends the child
- * when the peer hangs up. The server accesses no volume, so no volume can block it. */
+/* The server accepts connections, gives each to a child that has no other one, and ends the child when the peer
+ * hangs up. The server accesses no volume, so no volume can block it. */
 
 typedef struct ServerConfig {
         const char *usr_dir, *etc_dir; /* NULL: the default ones */
@@ -26,17 +27,16 @@ typedef struct Server {
         int fd; /* the listening socket */
         Staging staging;
         Children *children;
-        pid_t spare_pid; /* child that waits for the next connection; 0: none */
-        int spare_fd;    /* socket to the spare child */
+        Spares spares;
         sd_event *event;
-        sd_event_source *accept_source, *spare_source;
+        sd_event_source *accept_source, *spare_source, *trim_source;
         struct Connection *connections[SERVER_CONNECTIONS_MAX];
         size_t n_connections;
         bool told_full; /* the journal says that calls find no place */
         sd_event_source *calm_source;
 } Server;
 
-#define SERVER_INIT ((Server){ .fd = -EBADF, .staging.namespace = -EBADF, .spare_fd = -EBADF })
+#define SERVER_INIT ((Server){ .fd = -EBADF, .staging.namespace = -EBADF })
 
 /* Takes the listening socket over, reads the configuration, and prepares the event loop: SIGTERM and SIGINT
  * stop the server, SIGHUP reads the configuration again. The caller has blocked SIGTERM, SIGINT, SIGHUP and
