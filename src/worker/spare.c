@@ -50,10 +50,11 @@ int spare_receive(int socket) {
         do
                 n = recvmsg(socket, &m, MSG_CMSG_CLOEXEC);
         while (n < 0 && errno == EINTR);
+        /* The server has not read the child's offer. */
+        if (n == 0 || (n < 0 && errno == ECONNRESET))
+                return -ENOTCONN;
         if (n < 0)
                 return -errno;
-        if (n == 0)
-                return -ENOTCONN;
         header = CMSG_FIRSTHDR(&m);
         if (!header || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS ||
             header->cmsg_len != CMSG_LEN(sizeof(int)))

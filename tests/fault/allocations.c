@@ -36,7 +36,7 @@ static bool play(Allocations *a, const Scene *scene, Subject subject, unsigned n
         const Environment *e = &a->run.environment;
         pid_t pid = subject == SUBJECT_DAEMON ? e->daemon : e->worker;
 
-        if (subject == SUBJECT_CHILD && !HOLDS_WITHIN(WAIT_SEC, (pid = find_child(e->worker, CHILDREN_SPARE)) > 0))
+        if (subject == SUBJECT_CHILD && (pid = environment_renew_spare(e)) == 0)
                 return blame(w, scene->volume, scene->target, "%s is not there", subject_names[subject]);
         atomic_store(&a->shared->count, 0);
         atomic_store(&a->shared->fail_at, n);

@@ -224,6 +224,24 @@ int environment_pick_child(const Environment *e, GRand *rand) {
         return -1;
 }
 
+static pid_t find_other_spare(const Environment *e, GStrv former) {
+        g_auto(GStrv) list = list_children(e->worker, CHILDREN_SPARE);
+
+        if (g_strv_length(list) != 1 || g_strv_contains((const char *const *) former, list[0]))
+                return 0;
+        return (pid_t) g_ascii_strtoll(list[0], NULL, 10);
+}
+
+pid_t environment_renew_spare(const Environment *e) {
+        g_auto(GStrv) former = list_children(e->worker, CHILDREN_SPARE);
+        pid_t pid = 0;
+
+        if (kill(e->worker, SIGHUP) < 0)
+                return 0;
+        (void) HOLDS_WITHIN(WAIT_SEC, (pid = find_other_spare(e, former)) > 0);
+        return pid;
+}
+
 static int read_status(const char *pid, const char *field) {
         g_autofree char *path = g_build_filename("/proc", pid, "status", NULL), *text = file_read(path);
         const char *line = strstr(text, field);

@@ -146,7 +146,7 @@ static pid_t find_subject(const Environment *e, Subject subject) {
         case SUBJECT_WORKER:
                 return e->worker;
         default:
-                return find_child(e->worker, CHILDREN_SPARE);
+                return environment_renew_spare(e);
         }
 }
 
@@ -189,7 +189,10 @@ static bool play(Steps *s, const Scene *scene, Blow *b, unsigned *ret_count, Wro
         Tracer t;
         pid_t pid = 0;
 
-        (void) HOLDS_WITHIN(WAIT_SEC, (pid = find_subject(&s->run.environment, b->subject)) > 0);
+        if (b->subject == SUBJECT_CHILD)
+                pid = environment_renew_spare(&s->run.environment);
+        else
+                (void) HOLDS_WITHIN(WAIT_SEC, (pid = find_subject(&s->run.environment, b->subject)) > 0);
         if (!tracer_attach(&t, pid, b->subject == SUBJECT_DAEMON || b->subject == SUBJECT_WORKER))
                 return blame(w, scene->volume, scene->target, "%s can't be traced", subject_names[b->subject]);
         (void) scene_start(s->run.client, scene);

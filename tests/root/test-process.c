@@ -300,6 +300,37 @@ TEST_WORDS(test_spare_killed, "/spare-killed", word, "known", "unknown") {
         assert_is_served(bus);
 }
 
+/* Makes a call, and ends it in that way. Returns the child that served it. */
+static pid_t end_call(const Worker *w, const char *target, const char *way) {
+        Operation *o = operation_start_held(w, WORKER_MOUNT, &volume_at("tmpfs", "tmpfs", target, .hold_plan = true));
+        pid_t child = worker_find_child(w);
+
+        if (g_str_equal(way, "reload"))
+                must(kill(w->pid, SIGHUP));
+        if (g_str_equal(way, "reload"))
+                g_usleep(300 * 1000); /* the worker has read its files */
+        if (g_str_equal(way, "hang-up")) {
+                assert_fails(operation_hang_up(o), "gone");
+                return child;
+        }
+        operation_answer(o);
+        g_auto(Answer) answer = expect(operation_finish(o), "ok");
+        must(umount2(target, 0));
+        return child;
+}
+
+/* A child serves a further call after one that has succeeded, unless the worker has read its configuration again. */
+TEST_WORDS(test_further_call, "/further-call", way, "success", "hang-up", "reload") {
+        g_autoptr(Worker) w = worker_start(NULL, NULL);
+        g_autofree char *target = make_target("further-call");
+        const bool stays = g_str_equal(way, "success");
+        pid_t child = end_call(w, target, way);
+
+        if (!stays)
+                WAIT_FOR(kill(child, 0) < 0);
+        g_assert_cmpint(end_call(w, target, "success") == child, ==, stays);
+}
+
 /* A child that waits for an answer ends with the worker, too. */
 TEST(test_stop_with_children, "/stop-with-children") {
         Worker *w = worker_start(NULL, NULL);
