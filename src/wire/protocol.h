@@ -2,9 +2,10 @@
 #pragma once
 
 /* The protocol between selvold and selvol-worker: sd-bus without a bus over the socket WORKER_SOCKET. One
- * connection is one operation, served by one child that serves no other one meanwhile. If selvold hangs up (or
- * calls shutdown(2) for its writing half), the parent ends the child. The end of the connection says that the
- * child is gone, or has looked that it has nothing of the operation left (worker/spare.h): nothing is staged.
+ * connection is one operation, served by one child that serves no other one meanwhile. If selvold hangs up
+ * (or calls shutdown(2) for its writing half), the parent ends the child. The end of the connection says
+ * that the child is gone, or has looked that it has nothing of the operation left (worker/spare.h): nothing
+ * is staged.
  *
  * The child runs the operation from top to bottom and asks selvold on the same connection. While a question
  * has no answer, the child has published nothing. Questions have no time-out of their own.

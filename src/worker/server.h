@@ -10,8 +10,8 @@
 #include "worker/child.h"
 #include "worker/spare.h"
 
-/* The server accepts connections, gives each to a child that has no other one, and ends the child when the peer
- * hangs up. The server accesses no volume, so no volume can block it. */
+/* The server accepts connections, gives each to a child that has no other one, and ends the child when the
+ * peer hangs up. The server accesses no volume, so no volume can block it. */
 
 typedef struct ServerConfig {
         const char *usr_dir, *etc_dir; /* NULL: the default ones */

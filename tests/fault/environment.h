@@ -42,8 +42,8 @@ void environment_stop(Environment *e);
 int environment_find_target(const Environment *e, const char *path);
 /* Returns a pidfd of a child of the worker, mostly of the youngest one; -1 if the worker has none. */
 int environment_pick_child(const Environment *e, GRand *rand);
-/* Lets the worker end all children that wait for a connection, and returns the new one, which gets the next; 0 if
- * there is none. */
+/* Lets the worker end all children that wait for a connection, and returns the new one, which gets the next;
+ * 0 if there is none. */
 pid_t environment_renew_spare(const Environment *e);
 /* Returns whether the victim was there. */
 bool environment_kill(Environment *e, Victim v, int child);

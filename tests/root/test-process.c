@@ -319,7 +319,8 @@ static pid_t end_call(const Worker *w, const char *target, const char *way) {
         return child;
 }
 
-/* A child serves a further call after one that has succeeded, unless the worker has read its configuration again. */
+/* A child serves a further call after one that has succeeded, unless the worker has read its configuration
+ * again. */
 TEST_WORDS(test_further_call, "/further-call", way, "success", "hang-up", "reload") {
         g_autoptr(Worker) w = worker_start(NULL, NULL);
         g_autofree char *target = make_target("further-call");
