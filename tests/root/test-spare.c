@@ -17,6 +17,8 @@ static void *sleep_long(void *userdata) {
 
 static void leave_nothing(void) {
         _cleanup_close_ int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+        g_assert_cmpint(fd, >=, 0);
 }
 
 static void leave_descriptor(void) {
