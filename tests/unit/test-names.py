@@ -18,8 +18,12 @@ COLUMNS_MAX = 110
 # Folders of tests/ whose comments are judged, too.
 TESTS = ("bench", "bus", "fault", "fuzz", "root", "support", "unit")
 
+# Folders with scripts, tables and units.
+HASH_FOLDERS = ("dbus", "integration", "packaging", "selinux", "src", "tests", "tools", "units")
+
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
 BEGINNING = re.compile(r"/\*[ \n*]*(What|Who|Whom|Whose|Whoever|Whatever|Of)\b")
+HASH_BEGINNING = re.compile(r"^\s*# (What|Who|Whom|Whose|Whoever|Whatever|Of)\b", re.M)
 TYPE = re.compile(r"^\} (\w+);$|^typedef (?:struct|enum|union) \w+ (\w+);$", re.M)
 ATTRIBUTE = re.compile(r"\b_[a-z]+_(?:\([^()]*\))? |\b__attribute__\(\(.*?\)\) ")
 # systemd's names for these are known.
@@ -41,6 +45,13 @@ def judge_comments(name, text):
             if len(row) > COLUMNS_MAX:
                 wrong.append(f"{name}:{line + i}: {len(row)} columns")
     return wrong
+
+
+def judge_hash_comments(name, text):
+    """A line that goes on with a sentence may begin with any word."""
+    rows = text.split("\n")
+    return [f"{name}:{i + 1}: the comment begins with {HASH_BEGINNING.match(row).group(1)}" for i, row in enumerate(rows)
+            if HASH_BEGINNING.match(row) and (i == 0 or not re.search(r"#.*[^.:;)]$", rows[i - 1]))]
 
 
 def judge_functions(name, text):
@@ -74,6 +85,8 @@ SELF_TEST = [
     (judge_comments, "int x; /* Offset in what there is. */", False),
     (judge_comments, "        /* " + "x" * COLUMNS_MAX + "\n */", True),
     (judge_comments, 'char *s = "' + "x" * COLUMNS_MAX + '";', False),
+    (judge_hash_comments, "x\n  # What it does.\n", True),
+    (judge_hash_comments, "# It is the one\n# Of which\n", False),
     (judge_functions, LONG, True),
     (judge_functions, LONG.replace("        x();\n", "", 1), False),
     (judge_functions, "static int take(int a,\n                int b) {\n}\n", True),
@@ -105,6 +118,13 @@ def main():
     for path in sorted(path for folder in TESTS for path in (top / "tests" / folder).rglob("*.[ch]")):
         name = str(path.relative_to(top))
         report(name, judge_comments(name, path.read_text()))
+    for path in sorted(path for folder in HASH_FOLDERS for path in (top / folder).rglob("*") if path.is_file() and not path.is_symlink()):
+        try:
+            wrong = judge_hash_comments(str(path.relative_to(top)), path.read_text(encoding="utf-8"))
+        except UnicodeDecodeError:
+            continue
+        if wrong:
+            report(str(path.relative_to(top)), wrong)
     finish()
 
 

@@ -14,7 +14,7 @@ TOP = pathlib.Path(sys.argv[1])
 TABLE = TOP / "tests/data/promises.table"
 HEAD = """\
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What docs/stability.md promises to keep: a line of the table may only go with a new X of the version, and a line in NEWS.md.
+# The promises of docs/stability.md: a line of the table may only go with a new X of the version, and a line in NEWS.md.
 # "tests/unit/test-promises.py . --update" adds what is new. Until 0.1.0 is tagged lines may change.
 """
 

@@ -20,7 +20,7 @@ STAND_INS = {
         if [ "$1" = rpm ]; then touch selvol-1.2.3{.tar.gz,-1.src.rpm,-1.x86_64.rpm}; else touch "selvol-$1-$3.deb"; fi""",
     "tests/packages/compare-files": "exit 0",
 }
-# What a commit before a release changes; each, left out, is refused.
+# The changes of a commit before a release; each, left out, is refused.
 PREPARED = [
     ("meson.build", r"version: '[\d.]+'", "version: '1.2.3'"),
     ("selinux/selvol.te", r"policy_module\(selvol, [\d.]+\)", "policy_module(selvol, 1.2.3)"),
