@@ -20,12 +20,13 @@
  * time, and it is the row "bare" of the tables: a loop over a prepared list in inode order, with as few
  * system calls for each entry as possible. docs/bench.md explains the rows.
  *
- * bench-label VERB [--threads N] [--call at|chdir|open] LABEL DIR
+ * bench-label VERB [--threads N] [--call at|chdir|open] [--look] LABEL DIR
  *   check    counts the entries without the label; fails if it finds one
  *   set      labels all entries
  *   scatter  labels some entries (--percent, --seed), never the root
  *   write    row "bare", where all entries need the label
  *   compare  row "bare", where few entries need the label: reads each label, writes it if it differs
+ * --look: row "bare-look": asks for the type of each entry before, as the engine does
  *
  * bench-label VERB [--threads N] GID DIR
  *   check-group  counts the entries without the group, or without the modes that fsGroup gives
@@ -53,6 +54,7 @@ typedef struct Job {
         const char *label;
         size_t size; /* with the NUL, as libselinux writes it */
         Call call;
+        bool look;
         unsigned percent, seed;
         gid_t gid;
         struct {
@@ -85,6 +87,13 @@ static int open_entry(const List *l, const Entry *e) {
         if (fd < 0)
                 fail("%s can't be opened: %s", list_name(l, e), strerror(errno));
         return fd;
+}
+
+static void look_at(const List *l, const Entry *e) {
+        struct stat st;
+
+        if (fstatat(list_directory(l, e), list_name(l, e), &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
+                fail("%s can't be looked at: %s", list_name(l, e), strerror(errno));
 }
 
 static void set_label(const List *l, const Entry *e, unsigned worker, void *data) {
@@ -144,7 +153,19 @@ static void check_label(const List *l, const Entry *e, unsigned worker, void *da
                 j->workers[worker].wrong++;
 }
 
+static void write_label(const List *l, const Entry *e, unsigned worker, void *data) {
+        const Job *j = data;
+
+        if (j->look)
+                look_at(l, e);
+        set_label(l, e, worker, data);
+}
+
 static void compare_label(const List *l, const Entry *e, unsigned worker, void *data) {
+        const Job *j = data;
+
+        if (j->look)
+                look_at(l, e);
         if (!label_is(l, e, data))
                 set_label(l, e, worker, data);
 }
@@ -221,7 +242,7 @@ static const struct Verb {
         bool of_group;
 } verbs[] = {
         { "check", check_label },         { "set", set_label },
-        { "scatter", scatter_label },     { "write", set_label },
+        { "scatter", scatter_label },     { "write", write_label },
         { "compare", compare_label },     { "check-group", check_group, true },
         { "set-group", set_group, true }, { "plain-group", plain_group, true },
 };
@@ -263,8 +284,8 @@ static uint64_t run_verb(const struct Verb *verb, List *l, unsigned threads, Job
 
 int main(int argc, char **argv) {
         static const char usage[] =
-                "bench-label check|set|scatter|write|compare [--threads N] [--call at|chdir|open] [--percent N]\n"
-                "            [--seed N] LABEL DIR\n"
+                "bench-label check|set|scatter|write|compare [--threads N] [--call at|chdir|open] [--look]\n"
+                "            [--percent N] [--seed N] LABEL DIR\n"
                 "bench-label check-group|set-group|plain-group [--threads N] GID DIR";
         Job j = { .call = best_call(), .percent = 1, .seed = 1 };
         const struct Verb *verb = NULL;
@@ -273,6 +294,7 @@ int main(int argc, char **argv) {
         const BenchOption options[] = {
                 NUMBER("threads", threads, WORKERS_MAX),
                 TEXT("call", call),
+                FLAG("look", j.look),
                 NUMBER("percent", j.percent, 100),
                 NUMBER("seed", j.seed, UINT32_MAX),
         };
