@@ -17,7 +17,7 @@
 #define SYS_fchmodat2 452
 #endif
 
-enum { SPECIAL = S_ISUID | S_ISGID, MODE_BITS = 07777 };
+enum { SPECIAL = S_ISUID | S_ISGID, MODE_BITS = 07777, LABEL_GUESS = 256 };
 
 static bool is_gone(int error) {
         return error == -ENOENT || error == -ESTALE;
@@ -32,12 +32,19 @@ char *label_describe(const char *label) {
         return escaped ? strdup_printf("has the label '%s'", escaped) : NULL;
 }
 
+static ssize_t get_label(const TreeEntry *e, char *buffer, size_t size) {
+        return e->follow ? getxattr(e->path, LABEL_XATTR, buffer, size)
+                         : lgetxattr(e->path, LABEL_XATTR, buffer, size);
+}
+
 /* Returns 1 if the entry has the wanted label or is gone; 0 if not, with the label in b->label ("" if the
  * entry has none or the label is too long); or a negative errno. */
 static int read_label(const LabelWanted *w, const TreeEntry *e, LabelBuffers *b) {
-        ssize_t n = e->follow ? getxattr(e->path, LABEL_XATTR, b->label, LABEL_MAX - 1)
-                              : lgetxattr(e->path, LABEL_XATTR, b->label, LABEL_MAX - 1);
+        /* The kernel allocates and zeroes as many bytes as it is offered. */
+        ssize_t n = get_label(e, b->label, LABEL_GUESS);
 
+        if (n < 0 && errno == ERANGE)
+                n = get_label(e, b->label, LABEL_MAX - 1);
         if (n < 0 && errno != ENODATA && errno != ERANGE)
                 return is_gone(-errno) ? 1 : -errno;
         if (n >= 0 && label_is_verbatim(b->label, (size_t) n, w->context, w->size - 1))

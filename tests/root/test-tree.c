@@ -117,22 +117,27 @@ TEST(test_count, "/tree/count") {
 
 TEST(test_verify, "/tree/verify") {
         g_auto(Scene) s = scene_on("tmpfs");
+        g_autoptr(GString) spelt_long = g_string_new(WANTED);
         uint64_t before;
 
+        for (unsigned i = 0; i < 100; i++)
+                g_string_append(spelt_long, ",c2");
         must(mkdir("d", 0755));
         write_file("d/none");
         write_file("d/other");
         write_file("d/spelt");
+        write_file("d/spelt-long");
         write_file("d/short");
         set_label("d/other", OTHER);
         set_label("d/spelt", "system_u:object_r:container_file_t:s0:c2,c1");
+        set_label("d/spelt-long", spelt_long->str);
         must(lsetxattr("d/short", LABEL, WANTED, strlen(WANTED), 0)); /* without the NUL */
         set_label("d", WANTED);
         set_label(".", WANTED);
         before = ctime_of("d/none");
         let_clock_tick();
         g_auto(WalkResult) r = walk(VERIFY(s.fd, .tree.threads = 1));
-        assert_counts(r.counts, .done = 6, .mismatched = 2);
+        assert_counts(r.counts, .done = 7, .mismatched = 2);
         g_assert_cmpuint(r.n_issues, ==, 2);
         assert_issue(&r, "d/none", 0);
         assert_issue(&r, "d/other", 0);
