@@ -121,9 +121,13 @@ static int read_device(int dir, const char *name, dev_t *ret) {
 }
 
 /* Whether an entry of a directory of sysfs is one of a partition table. */
-static bool is_partition(int dir, const char *name) {
-        _cleanup_free_ char *attribute = strdup_printf("%s/partition", name);
+static bool is_partition(int dir, const struct dirent *entry) {
+        _cleanup_free_ char *attribute = NULL;
 
+        /* A disk has some twenty attributes, which are files, and links. */
+        if (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN)
+                return false;
+        attribute = strdup_printf("%s/partition", entry->d_name);
         return attribute && faccessat(dir, attribute, F_OK, 0) >= 0;
 }
 
@@ -156,7 +160,7 @@ static int read_devices(int parent, const char *path, bool partitions, dev_t **r
                 dev_t device = 0;
                 int r;
 
-                if (entry->d_name[0] == '.' || (partitions && !is_partition(dirfd(dir), entry->d_name)))
+                if (entry->d_name[0] == '.' || (partitions && !is_partition(dirfd(dir), entry)))
                         continue;
                 r = read_device(dirfd(dir), entry->d_name, &device);
                 if (r == -ENOENT)
