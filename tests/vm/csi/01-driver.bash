@@ -78,6 +78,8 @@ POD
     cut_power_after sync
 fi
 
+# The API server still says that db runs.
+soon 'after a power cut: db has its volume' eval 'test -s "$(pod_directory db two)/pods"'
 soon 'after a power cut: db runs' pod_runs db
 T=$(pod_directory db two)
 is_labeled 'db: the label' "$T" s0:c30,c40
