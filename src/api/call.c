@@ -5,6 +5,7 @@
 #include "api/callers.h"
 #include "basic/log.h"
 #include "model/quota.h"
+#include "state/watch.h"
 #include "wire/peer.h"
 
 /* The members that the replies to mount, adopt and plan share. */

@@ -12,6 +12,7 @@
 #include "plan/plan-change.h"
 #include "state/commit.h"
 #include "state/reconcile.h"
+#include "state/watch.h"
 #include "wire/message-ids.h"
 #include "wire/peer.h"
 

@@ -8,6 +8,48 @@
 #include "plan/plan-files.h"
 #include "wire/peer.h"
 
+Volume *job_volume(const Job *job) {
+        return volumes_find(&job->jobs->state->volumes, job->request.volume);
+}
+
+bool job_is_of_path(const Job *job) {
+        return job->operation == OPERATION_VERIFY && streq_ptr(job->request.volume, job->request.target);
+}
+
+CallOrigin job_origin(const Job *job) {
+        return (CallOrigin){
+                .volume = job->request.volume,
+                .source = job->source,
+                .job = job->id,
+                .settings = job->jobs->state->settings.digest,
+                .by_root = job->request.by_root,
+        };
+}
+
+bool job_has_failed(const Job *job) {
+        return job->failure.kind != FAILURE_NONE;
+}
+
+bool job_is_abandoned(const Job *job) {
+        return job->n_waiters + job->n_followers == 0;
+}
+
+bool job_is_waiting(const Job *job) {
+        return job->state <= JOB_LEAVING;
+}
+
+bool job_has_outcome(const Job *job) {
+        return job->state >= JOB_COMMITTING;
+}
+
+bool job_has_ended(const Job *job) {
+        return job->state >= JOB_ENDED;
+}
+
+bool job_is_over(const Job *job) {
+        return job->state == JOB_OVER;
+}
+
 const Volume *job_find_sharer(const Job *job) {
         const Volumes *all = &job->jobs->state->volumes;
         const Volume *v = job_volume(job);

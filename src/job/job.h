@@ -156,9 +156,7 @@ struct Jobs {
 };
 
 /* The volume of the job. NULL: the volume has no record. */
-static inline Volume *job_volume(const Job *job) {
-        return volumes_find(&job->jobs->state->volumes, job->request.volume);
-}
+Volume *job_volume(const Job *job);
 
 /* Another volume whose holders have the job's superblock mounted. NULL: none. */
 const Volume *job_find_sharer(const Job *job);
@@ -167,53 +165,30 @@ const Volume *job_find_sharer(const Job *job);
 const Job *job_find_on_volume(const Jobs *jobs, const char *volume);
 
 /* A verification of a path has the path in place of the volume. */
-static inline bool job_is_of_path(const Job *job) {
-        return job->operation == OPERATION_VERIFY && streq_ptr(job->request.volume, job->request.target);
-}
+bool job_is_of_path(const Job *job);
 
-static inline CallOrigin job_origin(const Job *job) {
-        return (CallOrigin){
-                .volume = job->request.volume,
-                .source = job->source,
-                .job = job->id,
-                .settings = job->jobs->state->settings.digest,
-                .by_root = job->request.by_root,
-        };
-}
+CallOrigin job_origin(const Job *job);
 
-static inline bool job_has_failed(const Job *job) {
-        return job->failure.kind != FAILURE_NONE;
-}
+bool job_has_failed(const Job *job);
 
 /* No caller waits for the job: nobody has asked for an answer, or all have left. */
-static inline bool job_is_abandoned(const Job *job) {
-        return job->n_waiters + job->n_followers == 0;
-}
+bool job_is_abandoned(const Job *job);
 
 /* Waits, or will wait as soon as its child is gone. */
-static inline bool job_is_waiting(const Job *job) {
-        return job->state <= JOB_LEAVING;
-}
+bool job_is_waiting(const Job *job);
 
 /* The outcome is known and final. */
-static inline bool job_has_outcome(const Job *job) {
-        return job->state >= JOB_COMMITTING;
-}
+bool job_has_outcome(const Job *job);
 
 /* Its callers have their replies. */
-static inline bool job_has_ended(const Job *job) {
-        return job->state >= JOB_ENDED;
-}
+bool job_has_ended(const Job *job);
 
 /* Can be freed. */
-static inline bool job_is_over(const Job *job) {
-        return job->state == JOB_OVER;
-}
+bool job_is_over(const Job *job);
 
 void caller_done(Caller *c);
 /* Removes the job from the list and frees it. */
 Job *job_free(Job *job);
-DEFINE_CLEANUP_FUNC(Job *, job_free);
 
 /* Takes one of the allowed steps, and emits an event for a job that is an object on the bus. */
 void job_set_state(Job *job, JobState state);

@@ -278,6 +278,8 @@ static int resolve_volume(const Jobs *jobs, Request *q) {
         return volume ? free_and_strdup(&q->volume, volume) : 0;
 }
 
+DEFINE_CLEANUP_FUNC(Job *, job_free);
+
 static int job_new(Jobs *jobs, Operation operation, Request *request, VerifyDepth depth, Caller *caller,
                    JobReply reply, void *userdata, Failure *f, Job **ret) {
         _cleanup_(job_freep) Job *job = calloc(1, sizeof(*job));

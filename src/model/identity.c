@@ -18,6 +18,10 @@ const char *fs_type_family(const char *fs_type) {
         return fs_type;
 }
 
+bool identity_is_known(const Identity *i) {
+        return !isempty(i->text);
+}
+
 /* Whether both are the same, or the part is the btrfs of the subvolume that is the whole. */
 static bool is_beginning(const char *whole, const char *part) {
         const char *rest = startswith(whole, part);

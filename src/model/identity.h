@@ -24,9 +24,7 @@ typedef struct Identity {
         char text[IDENTITY_MAX];
 } Identity;
 
-static inline bool identity_is_known(const Identity *i) {
-        return !isempty(i->text);
-}
+bool identity_is_known(const Identity *i) _pure_;
 
 /* The name of the type's driver: one for ext2, ext3 and ext4, and one for nfs and nfs4. */
 const char *fs_type_family(const char *fs_type) _pure_;

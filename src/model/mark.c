@@ -249,6 +249,18 @@ static bool split_ext(const Fingerprint *f, size_t *ret_n, unsigned long long *r
         return true;
 }
 
+bool fingerprint_is_known(const Fingerprint *f) {
+        return !isempty(f->text);
+}
+
+bool fingerprint_equal(const Fingerprint *a, const Fingerprint *b) {
+        return fingerprint_is_known(a) && streq(a->text, b->text);
+}
+
+bool fingerprint_is_kept_in_mark(const Fingerprint *f) {
+        return startswith(f->text, "ext4:");
+}
+
 bool fingerprint_is_next(const Fingerprint *before, const Fingerprint *now) {
         unsigned long long old_count, new_count;
         size_t n, new_n;

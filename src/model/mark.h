@@ -32,22 +32,15 @@ typedef struct Fingerprint {
         char text[FINGERPRINT_MAX];
 } Fingerprint;
 
-static inline bool fingerprint_is_known(const Fingerprint *f) {
-        return !isempty(f->text);
-}
-
-static inline bool fingerprint_equal(const Fingerprint *a, const Fingerprint *b) {
-        return fingerprint_is_known(a) && streq(a->text, b->text);
-}
+bool fingerprint_is_known(const Fingerprint *f) _pure_;
+bool fingerprint_equal(const Fingerprint *a, const Fingerprint *b) _pure_;
 
 /* In the record of a volume, in place of a fingerprint: the volume is mounted, and its mark is right. */
 #define FINGERPRINT_MOUNTED "mounted"
 
 /* The mark keeps only fingerprints of ext4: these change at a mount, and then stay the same until the next
  * one. */
-static inline bool fingerprint_is_kept_in_mark(const Fingerprint *f) {
-        return startswith(f->text, "ext4:");
-}
+bool fingerprint_is_kept_in_mark(const Fingerprint *f) _pure_;
 
 /* Whether one more mount for writing makes now of before. Only ext4 shows that: it counts mounts. */
 bool fingerprint_is_next(const Fingerprint *before, const Fingerprint *now) _pure_;

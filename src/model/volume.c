@@ -37,7 +37,7 @@ static const char *const holder_state_table[HOLDER_STATES] = {
 DEFINE_STRING_TABLE(holder_state, HolderState);
 
 Volume *volume_new(const char *id) {
-        Volume *v = calloc(1, sizeof(*v));
+        _cleanup_(volume_freep) Volume *v = calloc(1, sizeof(*v));
 
         if (!v)
                 return NULL;
@@ -49,8 +49,8 @@ Volume *volume_new(const char *id) {
         v->volume_type = strdup("");
         v->context = strdup("");
         if (!v->id || !v->source || !v->link || !v->fs_type || !v->mount_type || !v->volume_type || !v->context)
-                return volume_free(v);
-        return v;
+                return NULL;
+        return TAKE_PTR(v);
 }
 
 Holder *holder_free(Holder *h) {
@@ -68,10 +68,11 @@ Holder *holder_free(Holder *h) {
         return NULL;
 }
 
-Volume *volume_free(Volume *v) {
-        if (!v)
-                return NULL;
+void volume_freep(Volume **volume) {
+        Volume *v = *volume;
 
+        if (!v)
+                return;
         while (v->holders)
                 volume_remove_holder(v, v->holders);
         free(v->id);
@@ -86,7 +87,10 @@ Volume *volume_free(Volume *v) {
         mark_done(&v->mark);
         holder_free(v->untold);
         free(v);
-        return NULL;
+}
+
+void holder_freep(Holder **h) {
+        holder_free(*h);
 }
 
 Holder *volume_find_holder(const Volume *v, const char *target) {
@@ -192,6 +196,14 @@ static bool is_known_and_same(const char *a, const char *b) {
 }
 
 /* A network file system or a tmpfs has only the number of its superblock. */
+bool holder_is_mapped(const Holder *h) {
+        return h->fs_group != h->disk_gid;
+}
+
+const char *runtime_flag(Strategy strategy, bool relabeled_here) {
+        return strategy == STRATEGY_RELABEL && !relabeled_here ? "Z" : "";
+}
+
 bool holder_shares(const Holder *a, const Holder *b) {
         return is_known_and_same(a->superblock, b->superblock) || is_known_and_same(a->device, b->device);
 }
@@ -256,7 +268,7 @@ int volumes_add(Volumes *all, Volume *v) {
 
 void volumes_remove(Volumes *all, Volume *v) {
         HASH_DEL(all->table, v);
-        volume_free(v);
+        volume_freep(&v);
 }
 
 char *request_spec(const Request *q) {

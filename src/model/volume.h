@@ -110,10 +110,10 @@ typedef struct Volume {
 } Volume;
 
 Volume *volume_new(const char *id);
-Volume *volume_free(Volume *v);
-DEFINE_CLEANUP_FUNC(Volume *, volume_free);
+/* For _cleanup_(), as holder_freep(). The volume may be NULL. */
+void volume_freep(Volume **volume);
 Holder *holder_free(Holder *h);
-DEFINE_CLEANUP_FUNC(Holder *, holder_free);
+void holder_freep(Holder **h);
 
 Holder *volume_find_holder(const Volume *v, const char *target) _pure_;
 size_t volume_count_holders(const Volume *v) _pure_;
@@ -133,14 +133,10 @@ void volume_remove_holder(Volume *v, Holder *h);
 bool holder_shares(const Holder *a, const Holder *b) _pure_;
 
 /* Whether the holder's mount swaps two groups. */
-static inline bool holder_is_mapped(const Holder *h) {
-        return h->fs_group != h->disk_gid;
-}
+bool holder_is_mapped(const Holder *h) _pure_;
 
 /* Returns "Z" if the runtime has to relabel the volume for this holder, otherwise "". */
-static inline const char *runtime_flag(Strategy strategy, bool relabeled_here) {
-        return strategy == STRATEGY_RELABEL && !relabeled_here ? "Z" : "";
-}
+const char *runtime_flag(Strategy strategy, bool relabeled_here);
 
 /* All volumes, in a uthash table keyed by id, and all holders, in one keyed by target. Must not move in
  * memory. */

@@ -165,6 +165,10 @@ int plan_mount_options(const Settings *settings, const char *fs_type, Strategy s
         return 0;
 }
 
+MarkChange mark_change_max(MarkChange a, MarkChange b) {
+        return a > b ? a : b;
+}
+
 /* How a holder can weaken a mark after all files got labels. A runtime may still be relabeling, to categories
  * of its own choice. */
 static MarkChange holder_change(const Holder *h) {

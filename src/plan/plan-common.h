@@ -96,9 +96,7 @@ int plan_check_label_type(const Settings *settings, const char *context, Failure
 int plan_mount_options(const Settings *settings, const char *fs_type, Strategy strategy, char *const *options,
                        char ***ret, Failure *f) _warn_unused_;
 
-static inline MarkChange mark_change_max(MarkChange a, MarkChange b) {
-        return a > b ? a : b;
-}
+MarkChange mark_change_max(MarkChange a, MarkChange b);
 
 /* How other users of the volume can weaken the mark after all files got labels. */
 MarkChange plan_change_of_others(const Others *others);

@@ -223,6 +223,14 @@ FilesDecision files_decide(const FilesWanted *wanted, const FilesSeen *seen) {
         return d;
 }
 
+bool files_need_walk(const FilesDecision *d) {
+        return d->relabel == RELABEL_WALK || d->ownership == OWNERSHIP_WALK;
+}
+
+bool files_need_map(const FilesWanted *wanted, const FilesDecision *d) {
+        return d->ownership == OWNERSHIP_MAP && wanted->swapped_gid == GID_NONE;
+}
+
 void files_fall_back(const FilesWanted *wanted, OwnershipReason why, FilesDecision *d) {
         if (wanted->ownership == OWNERSHIP_MAP) {
                 leave_groups_alone(OWNERSHIP_NONE, OWNERSHIP_READ_ONLY, d);

@@ -64,14 +64,10 @@ FilesDecision files_decide(const FilesWanted *wanted, const FilesSeen *seen);
 /* Replaces a map that is impossible by a walk, or by nothing if no file may change. */
 void files_fall_back(const FilesWanted *wanted, OwnershipReason why, FilesDecision *d);
 
-static inline bool files_need_walk(const FilesDecision *d) {
-        return d->relabel == RELABEL_WALK || d->ownership == OWNERSHIP_WALK;
-}
+bool files_need_walk(const FilesDecision *d) _pure_;
 
 /* Whether the worker has to idmap the mount. A shared mount that shows the group already needs no idmap. */
-static inline bool files_need_map(const FilesWanted *wanted, const FilesDecision *d) {
-        return d->ownership == OWNERSHIP_MAP && wanted->swapped_gid == GID_NONE;
-}
+bool files_need_map(const FilesWanted *wanted, const FilesDecision *d) _pure_;
 
 /* Checks that no other holder relies on another group on disk than the decision gives to the files. root is
  * the volume's directory in the file system, NULL if unknown. Returns 0, GROUP_CONFLICT with a holder in the

@@ -90,7 +90,3 @@ typedef struct State {
         uint64_t last_job;    /* the number of the last job */
         uint64_t job_numbers; /* the last number that is recorded as used */
 } State;
-
-static inline const char *state_selinux_mode(const State *s) {
-        return !s->node.selinux ? "disabled" : s->node.enforcing ? "enforcing" : "permissive";
-}

@@ -27,6 +27,10 @@ struct WorkerWatch {
 
 static void watch_again_later(State *s);
 
+const char *state_selinux_mode(const State *s) {
+        return !s->node.selinux ? "disabled" : s->node.enforcing ? "enforcing" : "permissive";
+}
+
 bool state_take_node(State *s, Node *node) {
         bool changed = !s->node_known || s->node.selinux != node->selinux || s->node.enforcing != node->enforcing;
 

@@ -38,5 +38,7 @@ bool state_worker_differs(const State *s);
 #define CONFIG_DIFFERS_TEXT \
         "selvol-worker has another configuration than selvold, and only unmounts. Run 'systemctl reload selvold'."
 
+/* The mode of SELinux on the bus: "disabled", "permissive", "enforcing". */
+const char *state_selinux_mode(const State *s);
 /* Takes over the worker's report about the node. Returns whether the mode of SELinux has changed. */
 bool state_take_node(State *s, Node *node);

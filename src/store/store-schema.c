@@ -98,6 +98,13 @@ int statement_step(sqlite3_stmt *st) {
         return rc == SQLITE_ROW ? 1 : schema_errno(sqlite3_db_handle(st), rc);
 }
 
+void statement_resetp(sqlite3_stmt **st) {
+        if (!*st)
+                return;
+        (void) sqlite3_reset(*st);
+        (void) sqlite3_clear_bindings(*st);
+}
+
 int statement_execute(sqlite3_stmt *statement) {
         _cleanup_statement_ sqlite3_stmt *st = statement;
         int r = statement_step(st);

@@ -97,12 +97,7 @@ int statement_step(sqlite3_stmt *st) _warn_unused_;
 /* Runs a statement and resets it, ignoring rows. Returns 0 or a negative errno. */
 int statement_execute(sqlite3_stmt *statement);
 
-static inline void statement_resetp(sqlite3_stmt **st) {
-        if (!*st)
-                return;
-        (void) sqlite3_reset(*st);
-        (void) sqlite3_clear_bindings(*st);
-}
+void statement_resetp(sqlite3_stmt **st);
 #define _cleanup_statement_ _cleanup_(statement_resetp)
 
 /* Converts a result code of SQLite to 0 or a negative errno; if a system call has failed, its errno. */

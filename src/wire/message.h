@@ -130,27 +130,33 @@ bool message_volume_is_good(const char *s);
         }
 #define MESSAGE_TYPE_OF(name, Type) _Generic(name##_append, int (*)(sd_bus_message *, const Type *) : &name##_type)
 
-/* Defines NAME_type with the fields NAME_fields. The last arguments are its other members. */
-#define DEFINE_MESSAGE(Type, name, type_signature, ...)                          \
+/* Declares the functions above for one struct: NAME_append(), NAME_read(), and NAME_done() unless model has
+ * it. */
+#define DECLARE_MESSAGE_OF_MODEL(Type, name)                                    \
+        extern const MessageType name##_type;                                   \
+        int name##_append(sd_bus_message *m, const Type *object) _warn_unused_; \
+        int name##_read(sd_bus_message *m, Type *ret) _warn_unused_
+#define DECLARE_MESSAGE(Type, name)           \
+        DECLARE_MESSAGE_OF_MODEL(Type, name); \
+        void name##_done(Type *object)
+
+/* Defines them, and NAME_type with the fields NAME_fields. The last arguments are its other members. */
+#define DEFINE_MESSAGE_OF_MODEL(Type, name, type_signature, ...)                 \
         const MessageType name##_type = { .signature = type_signature,           \
                                           .size = sizeof(Type),                  \
                                           .fields = name##_fields,               \
                                           .n_fields = ELEMENTSOF(name##_fields), \
-                                          __VA_ARGS__ }
-
-/* The functions above for one struct: NAME_append(), NAME_read(), and NAME_done() unless model has it. */
-#define DECLARE_MESSAGE_OF_MODEL(Type, name)                                                            \
-        extern const MessageType name##_type;                                                           \
-        static inline _unused_ _warn_unused_ int name##_append(sd_bus_message *m, const Type *object) { \
-                return message_append(m, &name##_type, object);                                         \
-        }                                                                                               \
-        static inline _unused_ _warn_unused_ int name##_read(sd_bus_message *m, Type *ret) {            \
-                return message_read(m, &name##_type, ret);                                              \
-        }                                                                                               \
+                                          __VA_ARGS__ };                         \
+        int name##_append(sd_bus_message *m, const Type *object) {               \
+                return message_append(m, &name##_type, object);                  \
+        }                                                                        \
+        int name##_read(sd_bus_message *m, Type *ret) {                          \
+                return message_read(m, &name##_type, ret);                       \
+        }                                                                        \
         struct name##_message_needs_a_semicolon
-#define DECLARE_MESSAGE(Type, name)                             \
-        DECLARE_MESSAGE_OF_MODEL(Type, name);                   \
-        static inline _unused_ void name##_done(Type *object) { \
-                message_done(&name##_type, object);             \
-        }                                                       \
+#define DEFINE_MESSAGE(Type, name, type_signature, ...)                   \
+        DEFINE_MESSAGE_OF_MODEL(Type, name, type_signature, __VA_ARGS__); \
+        void name##_done(Type *object) {                                  \
+                message_done(&name##_type, object);                       \
+        }                                                                 \
         struct name##_done_needs_a_semicolon

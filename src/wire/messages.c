@@ -27,7 +27,7 @@ static const MessageField node_fields[] = {
         FIELD_BOOL(Node, mls),
         FIELD_CONTEXT_OR_NULL(Node, file_context),
 };
-DEFINE_MESSAGE(Node, node, NODE_TYPE);
+DEFINE_MESSAGE_OF_MODEL(Node, node, NODE_TYPE);
 
 static const MessageField mount_fact_fields[] = {
         FIELD_U64(MountFact, mount_id),    FIELD_TEXT(MountFact, target),     FIELD_TEXT(MountFact, source),
@@ -36,7 +36,7 @@ static const MessageField mount_fact_fields[] = {
         FIELD_VOLUME(MountFact, volume),   FIELD_BOOL(MountFact, seclabel),   FIELD_BOOL(MountFact, read_only),
         FIELD_BOOL(MountFact, beside),
 };
-DEFINE_MESSAGE(MountFact, mount_fact, MOUNT_FACT_TYPE);
+DEFINE_MESSAGE_OF_MODEL(MountFact, mount_fact, MOUNT_FACT_TYPE);
 
 static const MessageField mount_outcome_fields[] = {
         FIELD_STRUCT(MountOutcome, fact, mount_fact),
@@ -48,7 +48,7 @@ static const MessageField mount_outcome_fields[] = {
         FIELD_IDENTITY(MountOutcome, identity),
         FIELD_BOOL(MountOutcome, idmapped),
 };
-DEFINE_MESSAGE(MountOutcome, mount_outcome, MOUNT_OUTCOME_TYPE);
+DEFINE_MESSAGE_OF_MODEL(MountOutcome, mount_outcome, MOUNT_OUTCOME_TYPE);
 
 static const MessageField observed_fields[] = {
         FIELD_LINE_OR_NULL(Observed, fs_type),
@@ -63,7 +63,7 @@ static const MessageField observed_fields[] = {
         FIELD_BOOL(Observed, hidden),
         FIELD_ARRAY(Observed, mounts, n_mounts, mount_fact, SIZE_MAX),
 };
-DEFINE_MESSAGE(Observed, observed, OBSERVED_TYPE);
+DEFINE_MESSAGE_OF_MODEL(Observed, observed, OBSERVED_TYPE);
 
 /* Context and gid have no meaning while the state is unknown. */
 static void mark_tidy(void *copy) {
@@ -92,7 +92,7 @@ static const MessageField mark_fields[] = {
         FIELD_WORD(Mark, ownership_state, files_state),
         FIELD_U32(Mark, gid),
 };
-DEFINE_MESSAGE(Mark, mark, MARK_TYPE, .is_good = mark_is_good, .tidy = mark_tidy);
+DEFINE_MESSAGE_OF_MODEL(Mark, mark, MARK_TYPE, .is_good = mark_is_good, .tidy = mark_tidy);
 
 static const MessageField walk_counts_fields[] = {
         FIELD_U64(WalkCounts, done),     FIELD_U64(WalkCounts, changed), FIELD_U64(WalkCounts, mismatched),
@@ -112,7 +112,7 @@ static const MessageField walk_result_fields[] = {
         FIELD_ARRAY(WalkResult, issues, n_issues, walk_issue, WALK_ISSUES_MAX),
         FIELD_LINES(WalkResult, submounts, WALK_SUBMOUNTS_MAX),
 };
-DEFINE_MESSAGE(WalkResult, walk_result, WALK_RESULT_TYPE);
+DEFINE_MESSAGE_OF_MODEL(WalkResult, walk_result, WALK_RESULT_TYPE);
 
 static const MessageField mount_identity_fields[] = {
         FIELD_U64(MountIdentity, id),

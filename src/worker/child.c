@@ -128,6 +128,10 @@ bool children_has(const Children *c, pid_t pid) {
         return false;
 }
 
+SourceUser child_user(const CallOrigin *origin) {
+        return origin->by_root ? SOURCE_FOR_ROOT : SOURCE_FOR_USER;
+}
+
 pid_t child_peer_pid(const Child *c) {
         struct ucred peer = { 0 };
         socklen_t n = sizeof(peer);

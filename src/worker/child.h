@@ -66,9 +66,7 @@ typedef struct Child {
 } Child;
 
 /* For whom an operation opens a source. */
-static inline SourceUser child_user(const CallOrigin *origin) {
-        return origin->by_root ? SOURCE_FOR_ROOT : SOURCE_FOR_USER;
-}
+SourceUser child_user(const CallOrigin *origin) _pure_;
 
 /* Prepares a child before the child has a connection. Returns 0 or a negative errno. */
 int serve_prepare(Child *c) _warn_unused_;

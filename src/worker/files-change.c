@@ -18,6 +18,14 @@
 /* The number of entries that are compared before the mount is idmapped. */
 enum { ENTRIES_COMPARED = 1024 };
 
+bool files_may_change(const FilesWanted *w) {
+        return !isempty(w->context) || w->ownership == OWNERSHIP_WALK || w->ownership == OWNERSHIP_MAP;
+}
+
+bool files_failed(const OperationResult *result) {
+        return result->walked && result->walk.counts.failed > 0;
+}
+
 static int apply_mark_change(int root, MarkChange change, const MarkProof *proof, Mark *mark, Failure *f) {
         _cleanup_(mark_done) Mark now = { 0 };
         int r;

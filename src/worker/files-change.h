@@ -7,9 +7,7 @@
 
 /* Whether files_change() may change files or the mount, and so needs a private mount; otherwise the private
  * mount may be empty. */
-static inline bool files_may_change(const FilesWanted *w) {
-        return !isempty(w->context) || w->ownership == OWNERSHIP_WALK || w->ownership == OWNERSHIP_MAP;
-}
+bool files_may_change(const FilesWanted *w) _pure_;
 
 /* Decides whether the files of a volume need a walk or an idmapped mount, does that, and updates the result;
  * result->outcome and result->mark describe the root before and after. Entries that failed are no error, see
@@ -19,9 +17,7 @@ int files_change(Child *c, const char *volume, PlanQuestion *question, PlanAnswe
                  OperationResult *result, Failure *f) _warn_unused_;
 
 /* Whether a walk left entries that could not be changed. */
-static inline bool files_failed(const OperationResult *result) {
-        return result->walked && result->walk.counts.failed > 0;
-}
+bool files_failed(const OperationResult *result) _pure_;
 
 /* Makes the mark claim less; updates the fingerprint of a trusted mark
  * (o->proof). Works through a staged mount, which may be read-only, because other mounts of the file system
