@@ -50,7 +50,7 @@ typedef struct Observed {
          * each of their mounts has its own superblock. */
         char *superblock;
         Identity identity; /* of the file system; without the subvolume if it is not mounted */
-        char *link;        /* the block device's own link (mount/device-link.h); NULL: none */
+        char *link;        /* the block device's own link (mount/device.h); NULL: none */
         /* The recorded file system is another one, and still on this node: its own link. NULL: not
          * so, or not known. */
         char *elsewhere;

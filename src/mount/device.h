@@ -45,6 +45,12 @@ int device_find_disk(dev_t device, dev_t *ret) _warn_unused_;
  * is neither; or a negative errno. */
 int device_find_entries(dev_t device, dev_t *ret_disk, dev_t **ret, size_t *ret_n) _warn_unused_;
 
+/* Finds the device's own link: one of udev's that follow from the device, and not from what is on it.
+ * Formatting the device anew leaves them as they are, and another disk gets others. It is
+ * /dev/disk/by-id/dm-uuid-*, the first one of another kind in by-id, or one in by-partuuid. *ret is the
+ * caller's; NULL: none, as of loop devices, or the device is anonymous. Returns 0 or -ENOMEM. */
+int device_find_link(dev_t device, char **ret) _warn_unused_;
+
 /* Makes the path of udev's link for a source such as "LABEL=data"; other sources are a path already. Returns
  * 0 or a negative errno. */
 int device_name_to_path(const char *source, char **ret) _warn_unused_;

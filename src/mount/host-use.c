@@ -10,7 +10,6 @@
 #include <systemd/sd-gpt.h>
 
 #include "mount/device.h"
-#include "mount/device-link.h"
 #include "mount/host-names.h"
 #include "mount/host-use.h"
 #include "mount/loop-device.h"

@@ -10,7 +10,7 @@ typedef struct SourceSearch {
         const char *volume; /* for messages */
         const char *source; /* the recorded one */
         const char *fs_type;
-        const char *link;         /* the own link of the device (device-link.h); NULL or "": none */
+        const char *link;         /* the own link of the device (device.h); NULL or "": none */
         const Identity *identity; /* the wanted one; unknown: whatever the source has */
         const Settings *settings;
         SourceUser user;

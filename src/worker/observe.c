@@ -7,7 +7,7 @@
 #include "basic/log.h"
 #include "label/mark-xattr.h"
 #include "label/selinux.h"
-#include "mount/device-link.h"
+#include "mount/device.h"
 #include "mount/mount-note.h"
 #include "mount/mount-state.h"
 #include "mount/mount-table.h"
