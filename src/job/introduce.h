@@ -10,7 +10,9 @@
  * The name is that of /etc/passwd. To ask NSS would block selvold for as long as a server of names is slow:
  * users of other databases have their numbers. */
 
-/* Whether the caller may introduce a volume with the id. Returns 0, -ENOMEM or INVALID_VOLUME. */
-int introduce_check(const Caller *caller, const char *volume, Failure *f) _warn_unused_;
-/* The same for a user other than root. passwd: the file with the users. */
-int introduce_check_user(const char *passwd, uid_t uid, const char *volume, Failure *f) _warn_unused_;
+/* The file with the users. */
+#define INTRODUCE_PASSWD "/etc/passwd"
+
+/* Whether a user other than root may introduce a volume with the id. passwd: INTRODUCE_PASSWD, but for tests.
+ * Returns 0, -ENOMEM or INVALID_VOLUME. */
+int introduce_check(const char *passwd, uid_t uid, const char *volume, Failure *f) _warn_unused_;

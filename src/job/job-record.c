@@ -25,30 +25,25 @@ Holder *job_find_at_target(const Job *job, Volume **ret) {
         return volumes_find_target(&job->jobs->state->volumes, job->request.target, ret);
 }
 
-/* The request adds about this to the records; the plan and the mount add a little more. A holder has the
- * request twice, the second time as its spec. */
-static Growth estimate_growth(const Job *job) {
-        const Holder *h = job_find_holder(job);
-        const size_t bytes = 2 * request_count_bytes(&job->request), before = h ? holder_count_bytes(h) : 0;
-
-        return (Growth){
-                .volumes = !job_volume(job),
-                .holders = !h,
-                .bytes = bytes > before ? bytes - before : 0,
-        };
-}
-
 int job_check_limits(Job *job) {
-        const Growth growth = estimate_growth(job);
+        const Holder *h = job_find_holder(job);
         const Volume *v = job_volume(job);
+        /* The request adds about this to the records; the plan and the mount add a little more. A holder has
+         * the request twice, the second time as its spec. */
+        const size_t bytes = 2 * request_count_bytes(&job->request), before = h ? holder_count_bytes(h) : 0;
+        const Growth growth = { .volumes = !v, .holders = !h, .bytes = bytes > before ? bytes - before : 0 };
         int r;
 
-        if (v && growth.holders > 0 && volume_count_holders(v) >= HOLDERS_MAX)
+        if (v && !h && volume_count_holders(v) >= HOLDERS_MAX)
                 return failure_set(&job->failure, FAILURE_LIMIT_REACHED,
                                    "Volume %s has %i holders, and can't have more: unmount one.", v->id, HOLDERS_MAX);
         /* The record may have gone since the call. */
-        r = v ? 0 : introduce_check(&job->caller, job->request.volume, &job->failure);
-        return r != 0 ? r : forget_check_room(job->jobs, &job->caller, &growth, &job->failure);
+        if (!v && !job->caller.trusted) {
+                r = introduce_check(INTRODUCE_PASSWD, job->caller.uid, job->request.volume, &job->failure);
+                if (r != 0)
+                        return r;
+        }
+        return forget_check_room(job->jobs, &job->caller, &growth, &job->failure);
 }
 
 int job_check_target(Job *job) {
@@ -60,34 +55,6 @@ int job_check_target(Job *job) {
         return failure_set(&job->failure, FAILURE_INVALID_TARGET,
                            "The target is in use by volume %s, held by %s: unmount it first, or use another target.",
                            other->id, h->name);
-}
-
-static Holder *holder_new(const Job *job, bool adopted) {
-        _cleanup_(holder_freep) Holder *h = calloc(1, sizeof(*h));
-        const Plan *p = &job->plan;
-
-        if (!h)
-                return NULL;
-        *h = (Holder){
-                .name = strdup(job->request.holder),
-                .target = strdup(job->request.target),
-                .spec = request_spec(&job->request),
-                .state = HOLDER_MOUNTING,
-                .strategy = p->strategy,
-                .reason = p->reason,
-                .read_only = p->read_only,
-                .relabeled_here = p->relabel_here,
-                .fs_group = p->fs_group,
-                .disk_gid = p->fs_group,
-                .adopted = adopted,
-                .release_on_umount = job->request.release_on_umount,
-                .since_usec = now_realtime_usec(),
-                .owner = job->caller.uid,
-                .context = strdup(strempty(p->context)),
-                .device = strdup(strempty(job->observed.device)),
-                .superblock = strdup(strempty(job->observed.superblock)),
-        };
-        return h->name && h->target && h->spec && h->context && h->device && h->superblock ? TAKE_PTR(h) : NULL;
 }
 
 /* Records the source, the type and the options that a later mount of the same files needs, also those that it
@@ -131,43 +98,25 @@ static int fill_volume(const Job *job, Volume *v) {
         return r < 0 ? r : mount_options_keep(&v->mount_options, p->kept_options);
 }
 
-/* Makes the record of a new volume; only job_add_intent() adds it. */
-static int make_volume(const Job *job, Volume **ret) {
-        _cleanup_(volume_freep) Volume *v = volume_new(job->request.volume);
-        int r;
-
-        if (!v)
-                return -ENOMEM;
-        v->introducer = job->caller.uid;
-        r = fill_volume(job, v);
-        if (r < 0)
-                return r;
-        *ret = TAKE_PTR(v);
-        return 0;
-}
-
-static int make_room(Job *job, const Volume *new, const Holder *h) {
-        const Growth growth = {
-                .volumes = new ? 1 : 0,
-                .holders = 1,
-                .bytes = (new ? volume_count_bytes(new) : 0) + holder_count_bytes(h),
-        };
-
-        return forget_make_room(job->jobs, &job->caller, &growth, job->request.volume, &job->failure);
-}
-
 /* *v: the volume that has a record, or NULL; then it gets a record. */
 static int add_holder_of(Job *job, Volume **v, Holder *h) {
+        Growth growth = { .holders = 1, .bytes = holder_count_bytes(h) };
         _cleanup_(volume_freep) Volume *new = NULL;
         State *s = job->jobs->state;
         int r;
 
         if (!*v) {
-                r = make_volume(job, &new);
+                new = volume_new(job->request.volume);
+                if (!new)
+                        return -ENOMEM;
+                new->introducer = job->caller.uid;
+                r = fill_volume(job, new);
                 if (r < 0)
                         return r;
+                growth.volumes = 1;
+                growth.bytes += volume_count_bytes(new);
         }
-        r = make_room(job, new, h);
+        r = forget_make_room(job->jobs, &job->caller, &growth, job->request.volume, &job->failure);
         if (r != 0)
                 return r;
         if (new) {
@@ -202,12 +151,34 @@ static int replace_holder(Volume *v, Holder *old, Holder *h, bool adopted) {
 }
 
 int job_add_intent(Job *job, bool adopted) {
-        _cleanup_(holder_freep) Holder *h = holder_new(job, adopted);
+        _cleanup_(holder_freep) Holder *h = calloc(1, sizeof(*h));
         Holder *old = job_find_holder(job);
         Volume *v = job_volume(job);
+        const Plan *p = &job->plan;
         int r;
 
         if (!h)
+                return -ENOMEM;
+        *h = (Holder){
+                .name = strdup(job->request.holder),
+                .target = strdup(job->request.target),
+                .spec = request_spec(&job->request),
+                .state = HOLDER_MOUNTING,
+                .strategy = p->strategy,
+                .reason = p->reason,
+                .read_only = p->read_only,
+                .relabeled_here = p->relabel_here,
+                .fs_group = p->fs_group,
+                .disk_gid = p->fs_group,
+                .adopted = adopted,
+                .release_on_umount = job->request.release_on_umount,
+                .since_usec = now_realtime_usec(),
+                .owner = job->caller.uid,
+                .context = strdup(strempty(p->context)),
+                .device = strdup(strempty(job->observed.device)),
+                .superblock = strdup(strempty(job->observed.superblock)),
+        };
+        if (!h->name || !h->target || !h->spec || !h->context || !h->device || !h->superblock)
                 return -ENOMEM;
         r = old ? replace_holder(v, old, h, adopted) : add_holder_of(job, &v, h);
         if (r != 0)

@@ -344,8 +344,9 @@ int job_start(Jobs *jobs, Operation operation, Request *request, VerifyDepth dep
         job = find_same(jobs, operation, request, depth);
         if (job)
                 return join_job(job, request, caller, reply, userdata, f);
-        if (operation_type(operation)->introduces && !volumes_find(&jobs->state->volumes, request->volume)) {
-                r = introduce_check(caller, request->volume, f);
+        if (!caller->trusted && operation_type(operation)->introduces &&
+            !volumes_find(&jobs->state->volumes, request->volume)) {
+                r = introduce_check(INTRODUCE_PASSWD, caller->uid, request->volume, f);
                 if (r != 0)
                         return r;
         }

@@ -44,8 +44,7 @@ TEST_ROWS(test_users, "/introduce/users", rows, row) {
         g_autofree char *path = file_make(users);
         _cleanup_failure_ Failure f = { 0 };
 
-        g_assert_cmpint(introduce_check_user(path, row->uid, row->volume, &f), ==,
-                        row->use ? FAILURE_INVALID_VOLUME : 0);
+        g_assert_cmpint(introduce_check(path, row->uid, row->volume, &f), ==, row->use ? FAILURE_INVALID_VOLUME : 0);
         g_assert_true(row->use ? g_str_has_suffix(f.message, row->use) : !f.message);
         g_assert_cmpint(g_unlink(path), ==, 0);
 }
@@ -54,7 +53,7 @@ TEST_ROWS(test_users, "/introduce/users", rows, row) {
 TEST(test_no_file, "/introduce/no-file") {
         _cleanup_failure_ Failure f = { 0 };
 
-        g_assert_cmpint(introduce_check_user("/nonexistent", 1000, "1000/db", &f), ==, 0);
-        g_assert_cmpint(introduce_check_user("/nonexistent", 1000, "bob/db", &f), ==, FAILURE_INVALID_VOLUME);
+        g_assert_cmpint(introduce_check("/nonexistent", 1000, "1000/db", &f), ==, 0);
+        g_assert_cmpint(introduce_check("/nonexistent", 1000, "bob/db", &f), ==, FAILURE_INVALID_VOLUME);
         g_assert_cmpstr(strstr(f.message, ": pass"), ==, ": pass 1000/bob/db.");
 }

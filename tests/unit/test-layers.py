@@ -147,7 +147,6 @@ FOR_TESTS = {
     "unit/test-context.c": ["container_contexts_parse"],
     "unit/test-doctor.c": ["doctor_check"],
     "unit/test-idmap.c": ["idmap_swap_map"],
-    "unit/test-introduce.c": ["introduce_check_user"],
     "fuzz/fuzz-output.c": ["member_is_shown"],
     "unit/test-fit.c": ["text_fit", "text_width"],
     "unit/test-fingerprint.c": ["fingerprint_of_ext", "fingerprint_of_btrfs", "fingerprint_of_xfs", "xfs_find_log"],
