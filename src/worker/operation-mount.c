@@ -62,11 +62,6 @@ static int ask_and_look(Child *c, PlanQuestion *question, const Source *source, 
 /* replaced: id 0: none. */
 static int observe_and_ask(Child *c, const MountCall *call, const Source *source, const Target *target,
                            const MountIdentity *replaced, PlanQuestion *question, PlanAnswer *ret, Failure *f) {
-        const SourceSearch recorded = { .volume = call->origin.volume,
-                                        .link = call->link,
-                                        .identity = &call->file_system,
-                                        .settings = c->settings,
-                                        .user = SOURCE_FOR_SELVOL };
         Observed *o = &question->observed;
         int r;
 
@@ -81,8 +76,18 @@ static int observe_and_ask(Child *c, const MountCall *call, const Source *source
                 if (r != 0)
                         return r;
         }
-        r = source_find_elsewhere(&recorded, &o->identity, &o->elsewhere);
-        return r < 0 ? r : ask_and_look(c, question, source, ret, f);
+        if (!isempty(call->link)) {
+                const SourceSearch recorded = { .volume = call->origin.volume,
+                                                .link = call->link,
+                                                .identity = &call->file_system,
+                                                .settings = c->settings,
+                                                .user = SOURCE_FOR_SELVOL };
+
+                r = source_find_elsewhere(&recorded, &o->identity, &o->elsewhere);
+                if (r < 0)
+                        return r;
+        }
+        return ask_and_look(c, question, source, ret, f);
 }
 
 /* Asks for a plan again if the first answer supposed labels that the mount does not show, or the other way
@@ -228,7 +233,7 @@ int operation_mount(Child *c, const MountCall *call, OperationResult *result, Fa
         r = find_repeated(call, &target, result, f);
         if (r != 0 || result->repeated)
                 return r;
-        r = replace_check_target(call, &target, &replaced, f);
+        r = call->replace ? replace_check_target(call, &target, &replaced, f) : target_check_free(&target, f);
         if (r != 0)
                 return r;
         /* A mount of a directory above may hide the expected mount, which then is not gone. */

@@ -34,7 +34,7 @@ int replace_check_target(const MountCall *call, const Target *target, MountIdent
         int r;
 
         *ret = (MountIdentity){ 0 };
-        if (!call->replace || !call->origin.by_root || !target->is_mount || !target->is_directory)
+        if (!call->origin.by_root || !target->is_mount || !target->is_directory)
                 return target_check_free(target, f);
         r = read_mount(target, &table, &fact, f);
         if (r != 0)

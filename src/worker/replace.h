@@ -14,8 +14,8 @@
  *
  * If the child ends after the unmount, the target is empty, and nothing is noted or recorded. */
 
-/* Checks the target of a mount, which has to be free, or, if the call allows that, the root of a whole file
- * system that the worker has not noted. *ret: that mount; id 0: there is none. Release it with
+/* Checks the target of a mount with Replace, which has to be free, or, if root calls, the root of a whole
+ * file system that the worker has not noted. *ret: that mount; id 0: there is none. Release it with
  * mount_identity_done(). Returns 0, a negative errno, or INVALID_TARGET. */
 int replace_check_target(const MountCall *call, const Target *target, MountIdentity *ret, Failure *f) _warn_unused_;
 

@@ -313,10 +313,20 @@ int serve_prepare(Child *c) {
         return sd_bus_set_exit_on_disconnect(c->bus, true);
 }
 
-static int serve_call(Child *c) {
+/* Serves calls in their handlers until there is one of an operation, which then runs. */
+static int serve_calls(Child *c, int fd) {
         _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
         int r;
 
+        r = peer_accept(c->bus, fd);
+        if (r < 0)
+                return r;
+        r = sd_bus_attach_event(c->bus, c->event, SD_EVENT_PRIORITY_NORMAL);
+        if (r < 0)
+                return r;
+        r = sd_event_loop(c->event);
+        if (r < 0 || !c->call)
+                return r;
         r = sd_bus_detach_event(c->bus);
         if (r < 0)
                 return r;
@@ -327,25 +337,13 @@ static int serve_call(Child *c) {
         return r < 0 ? sd_bus_reply_method_errno(c->call, r, &error) : r;
 }
 
-static int serve_calls(Child *c, int fd) {
-        int r;
-
-        r = peer_accept(c->bus, fd);
-        if (r < 0)
-                return r;
-        r = sd_bus_attach_event(c->bus, c->event, SD_EVENT_PRIORITY_NORMAL);
-        if (r < 0)
-                return r;
-        r = sd_event_loop(c->event);
-        return r >= 0 && c->call ? serve_call(c) : r;
-}
-
 int serve_connection(Child *c, int fd) {
         int r;
 
         r = serve_calls(c, fd);
         sd_bus_message_unref(c->call);
-        watch_free(c->watch);
+        if (c->watch)
+                watch_free(c->watch);
         sd_bus_flush_close_unref(c->bus);
         sd_event_unref(c->event);
         /* A peer may hang up at any time. */
