@@ -171,26 +171,6 @@ static void turn_caller_free(Turns *t, TurnCaller *c) {
         free(c);
 }
 
-/* Takes the name over if the caller is new. NULL: out of memory. */
-static TurnCaller *find_or_add(Turns *t, Caller *caller) {
-        TurnCaller *c;
-
-        HASH_FIND_STR(t->callers, caller->name, c);
-        if (c)
-                return c;
-        c = calloc(1, sizeof(*c));
-        if (!c)
-                return NULL;
-        c->name = TAKE_PTR(caller->name);
-        HASH_ADD_KEYPTR(hh, t->callers, c->name, strlen(c->name), c);
-        if (hash_was_added(c) < 0) {
-                free(c->name);
-                free(c);
-                return NULL;
-        }
-        return c;
-}
-
 void turns_resume(Turns *t) {
         int enabled;
 
@@ -337,9 +317,19 @@ int turns_filter(Turns *t, sd_bus_message *message, sd_bus_error *error) {
         r = sender_identify(t->api, message, &caller);
         if (r < 0)
                 return r;
-        c = find_or_add(t, &caller);
-        if (!c)
-                return -ENOMEM;
+        HASH_FIND_STR(t->callers, caller.name, c);
+        if (!c) {
+                c = calloc(1, sizeof(*c));
+                if (!c)
+                        return -ENOMEM;
+                c->name = TAKE_PTR(caller.name);
+                HASH_ADD_KEYPTR(hh, t->callers, c->name, strlen(c->name), c);
+                if (hash_was_added(c) < 0) {
+                        free(c->name);
+                        free(c);
+                        return -ENOMEM;
+                }
+        }
         turns_resume(t);
         if (c->calls || c->n_now >= CALLS_NOW_MAX || cost_of(message) > 1)
                 return put_off(t, c, message, caller.trusted, error);

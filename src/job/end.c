@@ -198,11 +198,6 @@ void job_stop(Job *job) {
                 peer_hang_up(job->worker);
 }
 
-/* Nobody asks for the end of a job that was never on the bus, nor of a plan, whose answer has everything. */
-static bool is_kept(const Job *job) {
-        return job->shown && job->operation != OPERATION_PLAN;
-}
-
 /* Frees what is not kept. Returns the job that ended first, or of a caller with too many, or of all if there
  * are too many, its first one; NULL: no job is kept. */
 static Job *find_oldest(Jobs *jobs, bool *ret_surplus) {
@@ -213,7 +208,9 @@ static Job *find_oldest(Jobs *jobs, bool *ret_surplus) {
         DL_FOREACH_SAFE (jobs->list, job, next) {
                 if (!job_is_over(job))
                         continue;
-                if (!is_kept(job)) {
+                /* Nobody asks for the end of a job that was never on the bus, nor of a plan, whose answer has
+                 * everything. */
+                if (!job->shown || job->operation == OPERATION_PLAN) {
                         if (job->shown)
                                 event_emit(jobs->state, job_removed, job);
                         job_free(job);

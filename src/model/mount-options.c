@@ -227,18 +227,13 @@ static bool is_about_access_times(const char *option) {
                streq(option, "strictatime");
 }
 
-static bool access_times_are_passed(char *const *options) {
-        for (size_t i = 0; options && options[i]; i++)
-                if (is_about_access_times(options[i]))
-                        return true;
-        return false;
-}
-
 int mount_options_keep(char ***options, char *const *replaced) {
-        const bool access_times = access_times_are_passed(*options);
         _cleanup_strv_ char **all = NULL;
+        bool access_times = false;
         int r = 0;
 
+        for (size_t i = 0; *options && (*options)[i]; i++)
+                access_times = access_times || is_about_access_times((*options)[i]);
         for (size_t i = 0; r >= 0 && replaced && replaced[i]; i++)
                 if (!key_is_passed(*options, replaced[i]) && !(access_times && is_about_access_times(replaced[i])))
                         r = strv_extend(&all, replaced[i]);

@@ -102,13 +102,6 @@ static int names_stamp(const char *path) {
         return grown[names.n_stamps - 1].path ? 0 : -ENOMEM;
 }
 
-static bool stamp_is_old(const Stamp *s) {
-        const struct stat now = stamp_of(s->path);
-
-        return now.st_ino != s->stat.st_ino || now.st_dev != s->stat.st_dev || now.st_size != s->stat.st_size ||
-               now.st_ctim.tv_sec != s->stat.st_ctim.tv_sec || now.st_ctim.tv_nsec != s->stat.st_ctim.tv_nsec;
-}
-
 /* --- reading --- */
 
 /* Skips a line that is none, as mount(8) does. */
@@ -347,8 +340,12 @@ int host_names_refresh(void) {
         bool old = names.n_stamps == 0;
         int r;
 
-        for (size_t i = 0; i < names.n_stamps && !old; i++)
-                old = stamp_is_old(&names.stamps[i]);
+        for (size_t i = 0; i < names.n_stamps && !old; i++) {
+                const struct stat then = names.stamps[i].stat, now = stamp_of(names.stamps[i].path);
+
+                old = now.st_ino != then.st_ino || now.st_dev != then.st_dev || now.st_size != then.st_size ||
+                      now.st_ctim.tv_sec != then.st_ctim.tv_sec || now.st_ctim.tv_nsec != then.st_ctim.tv_nsec;
+        }
         if (!old)
                 return 0;
         names_forget();

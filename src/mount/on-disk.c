@@ -161,17 +161,6 @@ static int check_default_option(size_t i, const Settings *settings, const FileSy
         return r <= 0 ? r : options_failure(source, why.message, "-o ^", defaults[i].name, f);
 }
 
-static int check_default_options(const uint8_t *superblock, const Settings *settings, const FileSystem *fs,
-                                 const char *source, Failure *f) {
-        const unsigned bits = le16(superblock + EXT_DEFAULT_OPTIONS);
-        int r = 0;
-
-        for (size_t i = 0; r == 0 && i < ELEMENTSOF(defaults); i++)
-                if ((bits & defaults[i].mask) == defaults[i].value)
-                        r = check_default_option(i, settings, fs, source, f);
-        return r;
-}
-
 int ext_check_mounted_option(const char *option, const Settings *settings, const FileSystem *fs, const char *source,
                              Failure *f) {
         for (size_t i = 0; i < ELEMENTSOF(defaults); i++)
@@ -186,6 +175,7 @@ int ext_options_check(const uint8_t superblock[static EXT_SUPERBLOCK_SIZE], cons
         _cleanup_failure_ Failure why = { 0 };
         _cleanup_strv_ char **split = NULL;
         _cleanup_free_ char *text = NULL;
+        unsigned defaults_set;
         int r;
 
         if ((superblock[EXT_FEATURE_COMPAT] & EXT_FEATURE_HAS_JOURNAL) && le32(superblock + EXT_JOURNAL_INODE) == 0)
@@ -194,9 +184,13 @@ int ext_options_check(const uint8_t superblock[static EXT_SUPERBLOCK_SIZE], cons
                         "The file system of '%s' has its journal on another device, which is not allowed: give it one of its own (tune2fs -O ^has_journal DEVICE, e2fsck -f DEVICE, tune2fs -j DEVICE).",
                         source);
 
-        r = check_default_options(superblock, settings, fs, source, f);
-        if (r != 0)
-                return r;
+        defaults_set = le16(superblock + EXT_DEFAULT_OPTIONS);
+        for (size_t i = 0; i < ELEMENTSOF(defaults); i++)
+                if ((defaults_set & defaults[i].mask) == defaults[i].value) {
+                        r = check_default_option(i, settings, fs, source, f);
+                        if (r != 0)
+                                return r;
+                }
 
         text = strndup((const char *) superblock + EXT_MOUNT_OPTIONS, EXT_MOUNT_OPTIONS_SIZE);
         if (!text)

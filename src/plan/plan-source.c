@@ -81,10 +81,6 @@ static int refuse_source(const Volume *own, const Holder *elsewhere, const Obser
                 own->id, source, was, is, word);
 }
 
-static bool is_held(const Volume *own, const char *target) {
-        return own && own->holders && (own->holders->next || !streq(own->holders->target, target));
-}
-
 /* Another volume that is recorded with the file system. */
 static const Volume *find_recorded(const Others *others, const Identity *identity) {
         Volume *v, *next;
@@ -142,7 +138,7 @@ int plan_check_source(const Others *others, const Request *q, const Settings *se
         int r = 0;
 
         *ret_renewed = false;
-        if (!is_held(own, q->target))
+        if (!own || !own->holders || (!own->holders->next && streq(own->holders->target, q->target)))
                 r = check_identity(others, strempty(q->source), ret_renewed, f);
         else if (q->source && !isempty(own->source)) {
                 bool same_path = streq(own->source, q->source);

@@ -106,14 +106,6 @@ typedef struct MessageHeader {
         uint32_t body_size, serial, fields_size;
 } MessageHeader;
 
-static size_t message_size(const MessageHeader *h) {
-        const bool little = h->endian == 'l';
-        size_t body = little ? le32toh(h->body_size) : be32toh(h->body_size),
-               fields = little ? le32toh(h->fields_size) : be32toh(h->fields_size);
-
-        return sizeof(*h) + (fields + 7) / 8 * 8 + body;
-}
-
 /* Waits for the next message, and looks at its size: sd-bus allocates memory for all of it when it has read
  * the header. Returns 0 also at the end of the connection, of which sd-bus will tell. */
 static int await_message(sd_bus *peer, size_t max) {
@@ -128,8 +120,13 @@ static int await_message(sd_bus *peer, size_t max) {
                         continue;
                 }
                 n = recv(p.fd, &h, sizeof(h), MSG_PEEK | MSG_DONTWAIT);
-                if (n == sizeof(h))
-                        return message_size(&h) > max ? -EMSGSIZE : 0;
+                if (n == sizeof(h)) {
+                        const bool little = h.endian == 'l';
+                        size_t body = little ? le32toh(h.body_size) : be32toh(h.body_size),
+                               fields = little ? le32toh(h.fields_size) : be32toh(h.fields_size);
+
+                        return sizeof(h) + (fields + 7) / 8 * 8 + body > max ? -EMSGSIZE : 0;
+                }
                 if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN))
                         return 0;
                 /* The rest of a header does not wake poll(2). */
@@ -137,62 +134,45 @@ static int await_message(sd_bus *peer, size_t max) {
         }
 }
 
-typedef struct Question {
-        sd_bus_message *answer;
-        bool strayed; /* a message was no answer */
-} Question;
-
 static int on_answer_of_peer(sd_bus_message *m, void *userdata, sd_bus_error *error) {
-        ((Question *) userdata)->answer = sd_bus_message_ref(m);
+        *(sd_bus_message **) userdata = sd_bus_message_ref(m);
         return 1;
 }
 
+/* A message that is no answer. */
 static int on_stray(sd_bus_message *m, void *userdata, sd_bus_error *error) {
-        ((Question *) userdata)->strayed = true;
+        *(bool *) userdata = true;
         return 1;
 }
 
-static int read_answer(sd_bus *peer, size_t max, const Question *q) {
+int peer_ask(sd_bus *peer, sd_bus_message *call, size_t max, sd_bus_error *error, sd_bus_message **ret) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *answer = NULL;
+        _cleanup_(sd_bus_slot_unrefp) sd_bus_slot *pending = NULL, *filter = NULL;
+        bool strayed = false;
         int r;
 
+        /* The answer itself does not pass filters. */
+        r = sd_bus_add_filter(peer, &filter, on_stray, &strayed);
+        if (r < 0)
+                return r;
+        r = sd_bus_call_async(peer, &pending, call, on_answer_of_peer, &answer, UINT64_MAX);
+        if (r < 0)
+                return r;
         r = sd_bus_flush(peer);
         if (r < 0)
                 return r;
         r = await_message(peer, max);
         if (r < 0)
                 return r;
-        while (!q->answer && !q->strayed) {
+        while (!answer && !strayed) {
                 r = sd_bus_process(peer, NULL);
                 if (r == 0)
                         r = sd_bus_wait(peer, UINT64_MAX);
                 if (r < 0 && r != -EINTR)
                         return r;
         }
-        return q->answer ? 0 : -EPROTO;
-}
-
-/* The caller releases q->answer, also after an error. */
-static int ask_question(sd_bus *peer, sd_bus_message *call, size_t max, Question *q) {
-        _cleanup_(sd_bus_slot_unrefp) sd_bus_slot *pending = NULL, *filter = NULL;
-        int r;
-
-        /* The answer itself does not pass filters. */
-        r = sd_bus_add_filter(peer, &filter, on_stray, q);
-        if (r < 0)
-                return r;
-        r = sd_bus_call_async(peer, &pending, call, on_answer_of_peer, q, UINT64_MAX);
-        return r < 0 ? r : read_answer(peer, max, q);
-}
-
-int peer_ask(sd_bus *peer, sd_bus_message *call, size_t max, sd_bus_error *error, sd_bus_message **ret) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *answer = NULL;
-        Question q = { 0 };
-        int r;
-
-        r = ask_question(peer, call, max, &q);
-        answer = q.answer;
-        if (r < 0)
-                return r;
+        if (!answer)
+                return -EPROTO;
         if (sd_bus_message_is_method_error(answer, NULL))
                 return sd_bus_error_copy(error, sd_bus_message_get_error(answer));
         if (ret)

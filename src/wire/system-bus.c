@@ -55,27 +55,22 @@ static int await_answer(sd_bus *bus, uint64_t timeout_usec, sd_bus_message *cons
         return 0;
 }
 
-/* *ret: the answer, which may be an error. */
-static int call_and_await(sd_bus *bus, sd_bus_message *call, uint64_t timeout_usec, sd_bus_message **ret) {
+int system_bus_call(sd_bus *bus, sd_bus_message *call, uint64_t timeout_usec, sd_bus_error *error,
+                    sd_bus_message **ret) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         _cleanup_(sd_bus_slot_unrefp) sd_bus_slot *pending = NULL;
         int r;
 
         if (timeout_usec == 0) {
                 r = sd_bus_get_method_call_timeout(bus, &timeout_usec);
                 if (r < 0)
-                        return r;
+                        return sd_bus_error_set_errno(error, r);
         }
         /* await_answer() makes the error of a time-out: that of sd-bus would look like a lost service. */
-        r = sd_bus_call_async(bus, &pending, call, on_answer, ret, UINT64_MAX);
-        return r < 0 ? r : await_answer(bus, timeout_usec, ret);
-}
-
-int system_bus_call(sd_bus *bus, sd_bus_message *call, uint64_t timeout_usec, sd_bus_error *error,
-                    sd_bus_message **ret) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        int r;
-
-        r = call_and_await(bus, call, timeout_usec, &reply);
+        r = sd_bus_call_async(bus, &pending, call, on_answer, &reply, UINT64_MAX);
+        if (r < 0)
+                return sd_bus_error_set_errno(error, r);
+        r = await_answer(bus, timeout_usec, &reply);
         if (r < 0)
                 return sd_bus_error_set_errno(error, r);
         if (sd_bus_message_is_method_error(reply, NULL))

@@ -57,26 +57,22 @@ static Entry *take_entry(Entry *first, const Entry *end) {
         return NULL;
 }
 
-/* The last entries are those for unmounts and verifies, which take the others when these are taken. The watch
- * needs none: it does not outlive its selvold. */
-static Entry *take_entry_for(Children *all, const char *operation) {
-        const bool reserved = streq(operation, WORKER_UNMOUNT) || streq(operation, WORKER_VERIFY);
-        Entry *common = all->entries, *kept = common + all->n - SERVER_RESERVED, *end = common + all->n;
-        Entry *e = reserved ? take_entry(kept, end) : NULL;
-
-        return e ?: take_entry(common, kept);
-}
-
 int child_enter(const Child *c, const char *operation, const CallOrigin *origin, const char *target, Failure *f) {
-        Entry *e = take_entry_for(c->children, operation);
+        /* The last entries are those for unmounts and verifies, which take the others when these are taken.
+         * The watch needs none: it does not outlive its selvold. */
+        const bool reserved = streq(operation, WORKER_UNMOUNT) || streq(operation, WORKER_VERIFY);
+        Entry *common = c->children->entries, *kept = common + c->children->n - SERVER_RESERVED,
+              *e = reserved ? take_entry(kept, kept + SERVER_RESERVED) : NULL;
 
         if (!e)
+                e = take_entry(common, kept);
+        if (!e) {
                 c->children->refused = true;
-        if (!e)
                 return failure_set(
                         f, FAILURE_BUSY,
                         "The worker has %zu processes that mount or change volumes, and can't have more: some device or server does not answer (journalctl -k). Try again when it does; volumes can be unmounted meanwhile.",
                         c->children->n - SERVER_RESERVED);
+        }
         e->peer = child_peer_pid(c);
         copy_text(e->operation, sizeof(e->operation), operation);
         /* A verification has a path in place of the volume. */

@@ -96,17 +96,6 @@ static int on_deadline(sd_event_source *source, uint64_t usec, void *userdata) {
         return 0;
 }
 
-/* Whether all helpers are gone. The parent inherits helpers that outlive the child (PR_SET_CHILD_SUBREAPER);
- * such helpers keep the namespace and its staged mounts. */
-static bool helpers_are_gone(const Connection *c) {
-        pid_t pid;
-
-        do
-                pid = waitpid(-c->pid, NULL, WNOHANG);
-        while (pid > 0);
-        return pid < 0;
-}
-
 /* Serves one connection after the other, as long as the child stays clean (worker/spare.h). */
 static int serve_connections(Server *s, int socket, pid_t parent) {
         Belongings before;
@@ -312,9 +301,17 @@ static int on_sigchld(sd_event_source *source, const struct signalfd_siginfo *si
                 child_gone(s, &ended);
                 (void) waitid(P_PID, (id_t) ended.si_pid, &ended, WEXITED | WNOHANG);
         }
-        for (size_t i = s->n_connections; i-- > 0;)
-                if (s->connections[i]->gone && helpers_are_gone(s->connections[i]))
+        /* The parent inherits helpers that outlive a child (PR_SET_CHILD_SUBREAPER); such helpers keep the
+         * namespace and its staged mounts. */
+        for (size_t i = s->n_connections; i-- > 0;) {
+                const Connection *c = s->connections[i];
+                pid_t helper = c->gone ? 1 : 0;
+
+                while (helper > 0)
+                        helper = waitpid(-c->pid, NULL, WNOHANG);
+                if (helper < 0)
                         drop_connection(s, i);
+        }
         return after_connections(s);
 }
 
