@@ -16,7 +16,7 @@
  * same rights, and selvold checks what a child says. */
 
 enum {
-        SPARES_MAX = 16,      /* more become idle only in a storm, and end by themselves */
+        SPARES_MAX = 32,      /* more become idle only in a storm, and end by themselves */
         CALLS_OF_CHILD = 100, /* what a library leaks in one operation does not add up */
         SPARE_SEC = 5,        /* all but one end when none was used for so long */
 };
