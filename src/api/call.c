@@ -272,6 +272,7 @@ static int call_new(Api *api, sd_bus_message *message, Caller *ret_caller, Call 
         Call *c;
         int r;
 
+        *ret = NULL;
         /* If the sender has left meanwhile, selvold starts nothing: no limit would apply. */
         r = sender_identify(api, message, ret_caller);
         if (r < 0)
