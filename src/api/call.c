@@ -265,27 +265,35 @@ static void call_free(Call *c) {
         free(c);
 }
 
+/* To cancel a job needs no room: a job has few of these calls. */
+static int check_bytes(const Api *api, sd_bus_message *message, const Caller *caller, size_t bytes, Failure *f) {
+        Quota q = { 0 };
+        const Call *c;
+
+        DL_FOREACH (api->calls, c)
+                quota_count(&q, c->bytes, c->uid == caller->uid);
+        if (sd_bus_message_is_method_call(message, NULL, "Cancel") ||
+            quota_check(&q, LIMIT_CALLS_WAITING_BYTES, bytes, caller->trusted) == QUOTA_FITS)
+                return 0;
+        return failure_set(
+                f, FAILURE_LIMIT_REACHED,
+                "%zu bytes of calls, %zu of them of this user, wait for jobs: wait for answers, and try again.",
+                q.all, q.caller);
+}
+
 /* The caller of this function releases *ret_caller, also after an error. */
 static int call_new(Api *api, sd_bus_message *message, Caller *ret_caller, Call **ret, Failure *f) {
         const size_t bytes = call_count_bytes(message);
-        Quota q = { 0 };
         Call *c;
         int r;
 
-        *ret = NULL;
         /* If the sender has left meanwhile, selvold starts nothing: no limit would apply. */
         r = sender_identify(api, message, ret_caller);
         if (r < 0)
                 return r;
-        DL_FOREACH (api->calls, c)
-                quota_count(&q, c->bytes, c->uid == ret_caller->uid);
-        /* To cancel a job needs no room: a job has few of these calls. */
-        if (!sd_bus_message_is_method_call(message, NULL, "Cancel") &&
-            quota_check(&q, LIMIT_CALLS_WAITING_BYTES, bytes, ret_caller->trusted) != QUOTA_FITS)
-                return failure_set(
-                        f, FAILURE_LIMIT_REACHED,
-                        "%zu bytes of calls, %zu of them of this user, wait for jobs: wait for answers, and try again.",
-                        q.all, q.caller);
+        r = check_bytes(api, message, ret_caller, bytes, f);
+        if (r != 0)
+                return r;
         c = calloc(1, sizeof(*c));
         if (!c)
                 return -ENOMEM;
