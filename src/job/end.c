@@ -122,15 +122,6 @@ void job_release(Job *job) {
                 watch_recheck(s);
 }
 
-/* Wait answers with the rest for as long as the job is kept. */
-static void drop_details(Job *job) {
-        while (job->plan.n_conflicts > 0)
-                plan_drop_conflict(&job->plan, job->plan.n_conflicts - 1);
-        job->observed.mounts = mount_facts_free(job->observed.mounts, job->observed.n_mounts);
-        job->observed.n_mounts = 0;
-        job->request.mount_options = strv_free(job->request.mount_options);
-}
-
 static void job_finish(Job *job) {
         job_log(job);
         job_count(job);
@@ -143,7 +134,12 @@ static void job_finish(Job *job) {
         job_answer_all(job);
         if (job->shown)
                 event_emit(job->jobs->state, job_ended, job);
-        drop_details(job);
+        /* Wait answers with the rest for as long as the job is kept. */
+        while (job->plan.n_conflicts > 0)
+                plan_drop_conflict(&job->plan, job->plan.n_conflicts - 1);
+        job->observed.mounts = mount_facts_free(job->observed.mounts, job->observed.n_mounts);
+        job->observed.n_mounts = 0;
+        job->request.mount_options = strv_free(job->request.mount_options);
         if (job_is_over(job))
                 job_release(job);
 }

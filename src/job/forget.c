@@ -121,21 +121,6 @@ static int refuse_growth(const Used *u, const Growth *g, const Caller *caller, F
                 bytes == QUOTA_CALLER_IS_FULL ? u->bytes.caller : u->bytes.all, g->bytes);
 }
 
-static int check_holders(const Used *u, const Growth *g, const Caller *caller, Failure *f) {
-        switch (g->holders > 0 ? quota_check(&u->holders, LIMIT_HOLDERS, g->holders, caller->trusted) : QUOTA_FITS) {
-        case QUOTA_ALL_IS_FULL:
-                return failure_set(f, FAILURE_LIMIT_REACHED,
-                                   "There are %zu holders, which is the most. Unmount a volume.", u->holders.all);
-        case QUOTA_CALLER_IS_FULL:
-                return failure_set(f, FAILURE_LIMIT_REACHED,
-                                   "This caller has %zu holders, which is the most. Unmount a volume.",
-                                   u->holders.caller);
-        case QUOTA_FITS:
-        default:
-                return 0;
-        }
-}
-
 static Volume *find_unused(const Jobs *jobs, const Caller *caller, bool over) {
         Volume *v, *next, *first = NULL;
         Turn first_turn = TURN_NEVER;
@@ -168,11 +153,21 @@ static Used count_needed(const Volumes *all, const Used *u, const Caller *caller
 
 static int check_room(const Jobs *jobs, const Caller *caller, const Growth *g, const Used *u, Failure *f) {
         Used needed;
-        int r;
 
-        r = check_holders(u, g, caller, f);
-        if (r != 0 || records_fit(u, g, caller))
-                return r;
+        switch (g->holders > 0 ? quota_check(&u->holders, LIMIT_HOLDERS, g->holders, caller->trusted) : QUOTA_FITS) {
+        case QUOTA_ALL_IS_FULL:
+                return failure_set(f, FAILURE_LIMIT_REACHED,
+                                   "There are %zu holders, which is the most. Unmount a volume.", u->holders.all);
+        case QUOTA_CALLER_IS_FULL:
+                return failure_set(f, FAILURE_LIMIT_REACHED,
+                                   "This caller has %zu holders, which is the most. Unmount a volume.",
+                                   u->holders.caller);
+        case QUOTA_FITS:
+        default:
+                break;
+        }
+        if (records_fit(u, g, caller))
+                return 0;
         needed = count_needed(&jobs->state->volumes, u, caller, is_over_share(u, g, caller));
         return records_fit(&needed, g, caller) ? 0 : refuse_growth(u, g, caller, f);
 }

@@ -239,21 +239,6 @@ static const char *failure_message(FailureKind kind) {
         }
 }
 
-typedef struct Numbers {
-        char usec[32], waited[32], id[32], entries[32], changed[32], gid[32];
-} Numbers;
-
-static void format_numbers(const Job *job, Numbers *n) {
-        const WalkCounts *c = &job->progress.counts;
-
-        (void) snprintf(n->usec, sizeof(n->usec), "%" PRIu64, worked_usec(job));
-        (void) snprintf(n->waited, sizeof(n->waited), "%" PRIu64, waited_usec(job));
-        (void) snprintf(n->id, sizeof(n->id), "%" PRIu64, job->id);
-        (void) snprintf(n->entries, sizeof(n->entries), "%" PRIu64, c->done);
-        (void) snprintf(n->changed, sizeof(n->changed), "%" PRIu64, c->changed);
-        (void) snprintf(n->gid, sizeof(n->gid), "%" PRIu32, job->request.fs_group);
-}
-
 static void write_record(const Job *job, const char *message, int priority, void (*print)(FILE *f, const Job *job)) {
         bool planned = job->plan.text, walked = job->progress.started_usec > 0,
              seen = job->operation == OPERATION_VERIFY && !isempty(job->verify.result.actual),
@@ -268,13 +253,20 @@ static void write_record(const Job *job, const char *message, int priority, void
         _cleanup_free_ char *text = NULL;
         size_t size;
         FILE *f = open_memstream(&text, &size);
-        Numbers n;
+        struct {
+                char usec[32], waited[32], id[32], entries[32], changed[32], gid[32];
+        } n;
 
         if (f) {
                 print(f, job);
                 (void) fclose(f);
         }
-        format_numbers(job, &n);
+        (void) snprintf(n.usec, sizeof(n.usec), "%" PRIu64, worked_usec(job));
+        (void) snprintf(n.waited, sizeof(n.waited), "%" PRIu64, waited_usec(job));
+        (void) snprintf(n.id, sizeof(n.id), "%" PRIu64, job->id);
+        (void) snprintf(n.entries, sizeof(n.entries), "%" PRIu64, job->progress.counts.done);
+        (void) snprintf(n.changed, sizeof(n.changed), "%" PRIu64, job->progress.counts.changed);
+        (void) snprintf(n.gid, sizeof(n.gid), "%" PRIu32, q->fs_group);
         const LogField fields[] = {
                 { "MESSAGE_ID", message },
                 { "SELVOL_VOLUME", q->volume },

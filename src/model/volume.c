@@ -90,7 +90,8 @@ void volume_freep(Volume **volume) {
 }
 
 void holder_freep(Holder **h) {
-        holder_free(*h);
+        if (*h)
+                holder_free(*h);
 }
 
 Holder *volume_find_holder(const Volume *v, const char *target) {

@@ -392,36 +392,35 @@ static int name_compare(const NameSearch *search, const char *file, const char *
         return 1;
 }
 
-static int compare_swaps(const NameSearch *search) {
-        _cleanup_fclose_ FILE *file = fopen("/proc/swaps", "re");
-        _cleanup_free_ char *line = NULL;
-        size_t size = 0;
-
-        /* A kernel without swap has no such file. */
-        if (!file)
-                return errno == ENOENT ? 0 : -errno;
-        while (getline(&line, &size, file) > 0) {
-                int r;
-
-                line[strcspn(line, " \t\n")] = '\0';
-                mountinfo_unescape(line);
-                r = name_compare(search, "/proc/swaps", line, NULL);
-                if (r != 0)
-                        return r;
-        }
-        return ferror(file) ? -EIO : 0;
-}
-
 int host_find_name(const Settings *settings, const dev_t *devices, size_t n_devices, HostName *ret) {
         const NameSearch search = { .settings = settings, .devices = devices, .n_devices = n_devices, .found = ret };
+        _cleanup_fclose_ FILE *swaps = fopen("/proc/swaps", "re");
+        _cleanup_free_ char *line = NULL;
+        size_t size = 0;
         int r;
 
         assert(settings && (devices || n_devices == 0) && ret);
 
-        r = compare_swaps(&search);
-        if (r == 0)
-                r = host_names_refresh();
-        for (size_t i = 0; r == 0 && i < names.n_sources; i++)
+        /* A kernel without swap has no such file. */
+        if (!swaps && errno != ENOENT)
+                return -errno;
+        while (swaps && getline(&line, &size, swaps) > 0) {
+                line[strcspn(line, " \t\n")] = '\0';
+                mountinfo_unescape(line);
+                r = name_compare(&search, "/proc/swaps", line, NULL);
+                if (r != 0)
+                        return r;
+        }
+        if (swaps && ferror(swaps))
+                return -EIO;
+
+        r = host_names_refresh();
+        if (r != 0)
+                return r;
+        for (size_t i = 0; i < names.n_sources; i++) {
                 r = name_compare(&search, names.sources[i].file, names.sources[i].source, names.sources[i].target);
-        return r;
+                if (r != 0)
+                        return r;
+        }
+        return 0;
 }

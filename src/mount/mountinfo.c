@@ -369,7 +369,8 @@ MountTable *mount_table_free(MountTable *table) {
 }
 
 void mount_table_freep(MountTable **table) {
-        mount_table_free(*table);
+        if (*table)
+                mount_table_free(*table);
 }
 
 const Mount *mountinfo_find(const MountTable *table, uint64_t id) {

@@ -96,25 +96,21 @@ static int target_failure(Failure *f, const char *path, int error) {
         }
 }
 
-static char *copy_root(const Target *t) {
-        return strndup(t->path, t->root_length);
-}
-
 int target_denial(const Target *t, Failure *f) {
-        _cleanup_free_ char *root = copy_root(t);
+        _cleanup_free_ char *root = strndup(t->path, t->root_length);
 
         return root ? denial_failure(DENIED_TARGET, t->fd, t->path, root, f) : -ENOMEM;
 }
 
 int target_check_policy(const Target *t, Failure *f) {
-        _cleanup_free_ char *root = copy_root(t);
+        _cleanup_free_ char *root = strndup(t->path, t->root_length);
 
         return root ? denial_check_target(t->fd, t->path, root, f) : -ENOMEM;
 }
 
 /* Names the directory on the way to the target that can be opened, but not passed. */
 static int way_denial(Target *t, Failure *f) {
-        _cleanup_free_ char *root = copy_root(t);
+        _cleanup_free_ char *root = strndup(t->path, t->root_length);
 
         if (!root)
                 return -ENOMEM;

@@ -138,6 +138,7 @@ int plan_check_source(const Others *others, const Request *q, const Settings *se
         int r = 0;
 
         *ret_renewed = false;
+        /* Nobody holds the volume at another target. */
         if (!own || !own->holders || (!own->holders->next && streq(own->holders->target, q->target)))
                 r = check_identity(others, strempty(q->source), ret_renewed, f);
         else if (q->source && !isempty(own->source)) {

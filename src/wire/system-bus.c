@@ -36,29 +36,11 @@ static int on_answer(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         return 0;
 }
 
-/* Waits until *reply is set. */
-static int await_answer(sd_bus *bus, uint64_t timeout_usec, sd_bus_message *const *reply) {
-        const uint64_t start = now_monotonic_usec();
-
-        while (!*reply) {
-                uint64_t passed = now_monotonic_usec() - start;
-                int r;
-
-                if (passed >= timeout_usec)
-                        return -ETIMEDOUT;
-                r = sd_bus_process(bus, NULL);
-                if (r == 0)
-                        r = sd_bus_wait(bus, timeout_usec == UINT64_MAX ? UINT64_MAX : timeout_usec - passed);
-                if (r < 0 && r != -EINTR)
-                        return r;
-        }
-        return 0;
-}
-
 int system_bus_call(sd_bus *bus, sd_bus_message *call, uint64_t timeout_usec, sd_bus_error *error,
                     sd_bus_message **ret) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         _cleanup_(sd_bus_slot_unrefp) sd_bus_slot *pending = NULL;
+        uint64_t start;
         int r;
 
         if (timeout_usec == 0) {
@@ -66,13 +48,22 @@ int system_bus_call(sd_bus *bus, sd_bus_message *call, uint64_t timeout_usec, sd
                 if (r < 0)
                         return sd_bus_error_set_errno(error, r);
         }
-        /* await_answer() makes the error of a time-out: that of sd-bus would look like a lost service. */
+        /* The loop makes the error of a time-out: that of sd-bus would look like a lost service. */
         r = sd_bus_call_async(bus, &pending, call, on_answer, &reply, UINT64_MAX);
         if (r < 0)
                 return sd_bus_error_set_errno(error, r);
-        r = await_answer(bus, timeout_usec, &reply);
-        if (r < 0)
-                return sd_bus_error_set_errno(error, r);
+        start = now_monotonic_usec();
+        while (!reply) {
+                uint64_t passed = now_monotonic_usec() - start;
+
+                if (passed >= timeout_usec)
+                        return sd_bus_error_set_errno(error, -ETIMEDOUT);
+                r = sd_bus_process(bus, NULL);
+                if (r == 0)
+                        r = sd_bus_wait(bus, timeout_usec == UINT64_MAX ? UINT64_MAX : timeout_usec - passed);
+                if (r < 0 && r != -EINTR)
+                        return sd_bus_error_set_errno(error, r);
+        }
         if (sd_bus_message_is_method_error(reply, NULL))
                 return sd_bus_error_copy(error, sd_bus_message_get_error(reply));
         if (ret)

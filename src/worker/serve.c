@@ -108,16 +108,15 @@ static int finish_call(Child *c, const char *operation, const char *path, int r,
         return peer_error_set(error, f);
 }
 
-/* Reads the files if selvold's digest is another one. *ret_changed: the files have selvold's configuration,
- * which is in force now. Returns 0; WORKER_FAILED if they have another one, or an error; or a negative
- * errno. */
-static int renew_configuration(Configuration *c, uint64_t digest, bool *ret_changed, Failure *f) {
-        _cleanup_(configuration_done) Configuration files = { .usr_dir = c->usr_dir, .etc_dir = c->etc_dir };
+/* Takes over selvold's configuration if its digest is another one, and the files have it. Returns 0;
+ * WORKER_FAILED if they have another one, or an error; or a negative errno. */
+static int follow_configuration(Child *c, uint64_t digest, Failure *f) {
+        Configuration *own = c->configuration;
+        _cleanup_(configuration_done) Configuration files = { .usr_dir = own->usr_dir, .etc_dir = own->etc_dir };
         _cleanup_failure_ Failure mistake = { 0 };
         int r;
 
-        *ret_changed = false;
-        if (digest == 0 || digest == c->settings.digest)
+        if (digest == 0 || digest == own->settings.digest)
                 return 0;
         r = configuration_read(&files, &mistake);
         if (r < 0)
@@ -131,23 +130,12 @@ static int renew_configuration(Configuration *c, uint64_t digest, bool *ret_chan
                 return failure_set(
                         f, FAILURE_WORKER_FAILED,
                         "selvol-worker has another configuration than selvold, whose files have changed since it read them. Run 'systemctl reload selvold'.");
-        configuration_done(c);
-        c->settings = TAKE_STRUCT(files.settings);
-        c->propagating = files.propagating;
-        *ret_changed = true;
+        configuration_done(own);
+        own->settings = TAKE_STRUCT(files.settings);
+        own->propagating = files.propagating;
+        /* The parent reads them too, for the next children. */
+        (void) kill(c->parent, SIGHUP);
         return 0;
-}
-
-/* Takes over selvold's configuration if the files have it. The parent reads them too, for the next
- * children. */
-static int follow_configuration(Child *c, uint64_t digest, Failure *f) {
-        bool changed;
-        int r;
-
-        r = renew_configuration(c->configuration, digest, &changed, f);
-        if (changed)
-                (void) kill(c->parent, SIGHUP);
-        return r;
 }
 
 /* Unmount takes away nothing but what the worker has noted, with any configuration: so volumes can always be

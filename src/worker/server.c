@@ -337,16 +337,6 @@ static int on_offer(sd_event_source *source, int fd, uint32_t events, void *user
         return after_connections(s);
 }
 
-static int give_connection(Server *s, int fd, Spare *ret) {
-        int r;
-
-        r = spares_give(&s->spares, fd, ret);
-        if (r != -ENOENT)
-                return r;
-        r = fork_spare(s, fd);
-        return r < 0 ? r : spares_give(&s->spares, fd, ret);
-}
-
 /* Takes fd over. */
 static int connection_start(Server *s, int fd) {
         _cleanup_(connection_freep) Connection *c = calloc(1, sizeof(*c));
@@ -360,7 +350,12 @@ static int connection_start(Server *s, int fd) {
         c->server = s;
         c->fd = fd;
         c->child_fd = -EBADF;
-        r = give_connection(s, fd, &spare);
+        r = spares_give(&s->spares, fd, &spare);
+        if (r == -ENOENT) {
+                r = fork_spare(s, fd);
+                if (r >= 0)
+                        r = spares_give(&s->spares, fd, &spare);
+        }
         (void) sd_event_source_set_enabled(s->spare_source, SD_EVENT_ONESHOT);
         if (r < 0)
                 return r;
@@ -383,21 +378,11 @@ static int connection_start(Server *s, int fd) {
         return 0;
 }
 
-static bool peer_is_allowed(const Server *s, int fd) {
-        struct ucred peer;
-        socklen_t n = sizeof(peer);
-
-        if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) < 0)
-                return false;
-        if (peer.uid == 0 || peer.uid == s->config->peer_uid)
-                return true;
-        log_warning("Refused a connection from process %i of uid %u.", (int) peer.pid, (unsigned) peer.uid);
-        return false;
-}
-
 static int on_accept(sd_event_source *source, int listen_fd, uint32_t events, void *userdata) {
         Server *s = userdata;
         _cleanup_close_ int fd = -EBADF;
+        struct ucred peer;
+        socklen_t n = sizeof(peer);
         int r;
 
         fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -406,8 +391,12 @@ static int on_accept(sd_event_source *source, int listen_fd, uint32_t events, vo
                         log_error_errno(errno, "Failed to accept a connection: %m");
                 return 0;
         }
-        if (!peer_is_allowed(s, fd))
+        if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) < 0)
                 return 0;
+        if (peer.uid != 0 && peer.uid != s->config->peer_uid) {
+                log_warning("Refused a connection from process %i of uid %u.", (int) peer.pid, (unsigned) peer.uid);
+                return 0;
+        }
 
         r = connection_start(s, TAKE_FD(fd));
         if (r < 0)

@@ -119,42 +119,33 @@ bool spares_trim(Spares *s) {
 
 /* --- the child's look at itself --- */
 
-static int count_descriptors(size_t *ret) {
-        DIR *dir = opendir("/proc/self/fd");
+int belongings_read(Belongings *ret) {
+        DIR *dir;
 
+        *ret = (Belongings){ 0 };
+        if (readlink("/proc/self/ns/mnt", ret->namespace, sizeof(ret->namespace) - 1) < 0)
+                return -errno;
+        dir = opendir("/proc/self/fd");
         if (!dir)
                 return -errno;
-        for (*ret = 0; readdir(dir); (*ret)++)
-                ;
+        while (readdir(dir))
+                ret->n_descriptors++;
         closedir(dir);
         return 0;
 }
 
-int belongings_read(Belongings *ret) {
-        *ret = (Belongings){ 0 };
-        if (readlink("/proc/self/ns/mnt", ret->namespace, sizeof(ret->namespace) - 1) < 0)
-                return -errno;
-        return count_descriptors(&ret->n_descriptors);
-}
-
-static bool has_threads(void) {
-        struct stat st;
-
-        /* A directory for each thread, and the links of itself. */
-        return stat("/proc/self/task", &st) < 0 || st.st_nlink != 3;
-}
-
-/* A process that was waited for has left its page faults, and waitpid(2) finds any other. */
-static bool has_started_process(void) {
-        struct rusage usage;
-
-        return getrusage(RUSAGE_CHILDREN, &usage) < 0 || usage.ru_minflt + usage.ru_majflt > 0 ||
-               waitpid(-1, NULL, WNOHANG) >= 0 || errno != ECHILD;
-}
-
 bool belongings_are_same(const Belongings *before) {
+        struct rusage children;
+        struct stat threads;
         Belongings now;
 
-        return belongings_read(&now) >= 0 && now.n_descriptors == before->n_descriptors &&
-               streq(now.namespace, before->namespace) && !has_threads() && !has_started_process();
+        if (belongings_read(&now) < 0 || now.n_descriptors != before->n_descriptors ||
+            !streq(now.namespace, before->namespace))
+                return false;
+        /* A directory for each thread, and the links of itself. */
+        if (stat("/proc/self/task", &threads) < 0 || threads.st_nlink != 3)
+                return false;
+        /* A process that was waited for has left its page faults, and waitpid(2) finds any other. */
+        return getrusage(RUSAGE_CHILDREN, &children) >= 0 && children.ru_minflt + children.ru_majflt == 0 &&
+               waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD;
 }
