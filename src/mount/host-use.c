@@ -316,9 +316,11 @@ int host_check_device(const Settings *settings, dev_t device, const char *source
         int r;
 
         r = check_name(settings, device, source, f);
-        if (r == 0)
-                r = check_holders(device, source, f);
-        if (r == 0)
-                r = check_loops(device, source, f);
-        return r == 0 ? check_entry(settings, device, source, f) : r;
+        if (r != 0)
+                return r;
+        r = check_holders(device, source, f);
+        if (r != 0)
+                return r;
+        r = check_loops(device, source, f);
+        return r != 0 ? r : check_entry(settings, device, source, f);
 }
