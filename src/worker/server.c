@@ -99,10 +99,11 @@ static int on_deadline(sd_event_source *source, uint64_t usec, void *userdata) {
 /* Serves one connection after the other, as long as the child stays clean (worker/spare.h). */
 static int serve_connections(Server *s, int socket, pid_t parent) {
         Belongings before;
-        int r;
 
-        r = belongings_read(&before);
-        for (unsigned calls = 1; r >= 0; calls++) {
+        /* If they can't be read, the child serves one connection: it will never have the same ones. */
+        if (belongings_read(&before) < 0)
+                before = (Belongings){ 0 };
+        for (unsigned calls = 1;; calls++) {
                 Child c = {
                         .parent = parent,
                         .configuration = &s->configuration,
@@ -110,7 +111,7 @@ static int serve_connections(Server *s, int socket, pid_t parent) {
                         .staging = &s->staging,
                         .children = s->children,
                 };
-                int fd;
+                int fd, r;
 
                 r = serve_prepare(&c);
                 if (r < 0)
@@ -125,7 +126,6 @@ static int serve_connections(Server *s, int socket, pid_t parent) {
                     spare_offer(socket) < 0)
                         return r;
         }
-        return r;
 }
 
 static _Noreturn void run_child(Server *s, int socket, pid_t parent) {
@@ -198,17 +198,23 @@ static int start_spare(sd_event_source *source, void *userdata) {
         return 0;
 }
 
-static int set_trim_timer(Server *s) {
-        int r;
+/* Starts a timer that does not run. */
+static void start_timer(sd_event_source *timer, uint64_t usec) {
+        int enabled = SD_EVENT_OFF;
 
-        r = sd_event_source_set_time_relative(s->trim_source, SPARE_SEC * USEC_PER_SEC);
-        return r < 0 ? r : sd_event_source_set_enabled(s->trim_source, SD_EVENT_ONESHOT);
+        (void) sd_event_source_get_enabled(timer, &enabled);
+        if (enabled != SD_EVENT_OFF)
+                return;
+        (void) sd_event_source_set_time_relative(timer, usec);
+        (void) sd_event_source_set_enabled(timer, SD_EVENT_ONESHOT);
 }
 
 static int on_trim(sd_event_source *source, uint64_t usec, void *userdata) {
         Server *s = userdata;
 
-        return spares_trim(&s->spares) ? set_trim_timer(s) : 0;
+        if (spares_trim(&s->spares))
+                start_timer(source, SPARE_SEC * USEC_PER_SEC);
+        return 0;
 }
 
 /* How many children there are, and what keeps them, for a sentence about them. */
@@ -234,7 +240,6 @@ static int on_calm(sd_event_source *source, uint64_t usec, void *userdata) {
 /* Tells the journal once that calls find no place, however often one is free for a moment. */
 static void check_places(Server *s) {
         const bool full = s->n_connections >= SERVER_CONNECTIONS_MAX, refuses = children_refused(s->children);
-        int enabled = SD_EVENT_OFF;
 
         if (full || refuses) {
                 (void) sd_event_source_set_enabled(s->calm_source, SD_EVENT_OFF);
@@ -245,11 +250,8 @@ static void check_places(Server *s) {
                 s->told_full = true;
                 return;
         }
-        (void) sd_event_source_get_enabled(s->calm_source, &enabled);
-        if (!s->told_full || enabled != SD_EVENT_OFF)
-                return;
-        (void) sd_event_source_set_time_relative(s->calm_source, CALM_SEC * USEC_PER_SEC);
-        (void) sd_event_source_set_enabled(s->calm_source, SD_EVENT_ONESHOT);
+        if (s->told_full)
+                start_timer(s->calm_source, CALM_SEC * USEC_PER_SEC);
 }
 
 /* The child is still a zombie, so no other process group can have its id. */
@@ -287,6 +289,17 @@ static int after_connections(Server *s) {
         return sd_event_source_set_enabled(s->accept_source, SD_EVENT_ON);
 }
 
+/* Whether all helpers are gone. The parent inherits helpers that outlive the child (PR_SET_CHILD_SUBREAPER);
+ * such helpers keep the namespace and its staged mounts. */
+static bool helpers_are_gone(const Connection *c) {
+        pid_t pid;
+
+        do
+                pid = waitpid(-c->pid, NULL, WNOHANG);
+        while (pid > 0);
+        return pid < 0;
+}
+
 /* Handles SIGCHLD itself: sd_event_add_child() misses the end of a child that is being traced, and does not
  * handle helpers. */
 static int on_sigchld(sd_event_source *source, const struct signalfd_siginfo *si, void *userdata) {
@@ -301,17 +314,9 @@ static int on_sigchld(sd_event_source *source, const struct signalfd_siginfo *si
                 child_gone(s, &ended);
                 (void) waitid(P_PID, (id_t) ended.si_pid, &ended, WEXITED | WNOHANG);
         }
-        /* The parent inherits helpers that outlive a child (PR_SET_CHILD_SUBREAPER); such helpers keep the
-         * namespace and its staged mounts. */
-        for (size_t i = s->n_connections; i-- > 0;) {
-                const Connection *c = s->connections[i];
-                pid_t helper = c->gone ? 1 : 0;
-
-                while (helper > 0)
-                        helper = waitpid(-c->pid, NULL, WNOHANG);
-                if (helper < 0)
+        for (size_t i = s->n_connections; i-- > 0;)
+                if (s->connections[i]->gone && helpers_are_gone(s->connections[i]))
                         drop_connection(s, i);
-        }
         return after_connections(s);
 }
 
@@ -319,21 +324,23 @@ static int on_sigchld(sd_event_source *source, const struct signalfd_siginfo *si
 static int on_offer(sd_event_source *source, int fd, uint32_t events, void *userdata) {
         Connection *c = userdata;
         Server *s = c->server;
+        Spare spare = { .pid = c->pid };
         char byte;
-        int enabled;
 
         if (recv(fd, &byte, 1, MSG_DONTWAIT) != 1) {
                 connection_make_last(c);
                 return 0;
         }
-        spares_add(&s->spares, (Spare){ .pid = c->pid, .fd = TAKE_FD(c->child_fd) });
+        spare.fd = TAKE_FD(c->child_fd);
         for (size_t i = 0; i < s->n_connections; i++)
                 if (s->connections[i] == c) {
                         drop_connection(s, i);
                         break;
                 }
-        if (s->spares.n > 1 && sd_event_source_get_enabled(s->trim_source, &enabled) >= 0 && enabled == SD_EVENT_OFF)
-                (void) set_trim_timer(s);
+        /* The connection had a source of events on this descriptor, which the list may close. */
+        spares_add(&s->spares, spare);
+        if (s->spares.n > 1)
+                start_timer(s->trim_source, SPARE_SEC * USEC_PER_SEC);
         return after_connections(s);
 }
 
@@ -350,30 +357,29 @@ static int connection_start(Server *s, int fd) {
         c->server = s;
         c->fd = fd;
         c->child_fd = -EBADF;
+        r = sd_event_add_io(s->event, &c->hangup_source, fd, EPOLLRDHUP, on_hangup, c);
+        if (r < 0)
+                return r;
+        r = sd_event_add_time_relative(s->event, &c->timer_source, CLOCK_MONOTONIC, DEADLINE_SEC * USEC_PER_SEC, 0,
+                                       on_deadline, c);
+        if (r < 0)
+                return r;
+
+        (void) sd_event_source_set_enabled(s->spare_source, SD_EVENT_ONESHOT);
         r = spares_give(&s->spares, fd, &spare);
         if (r == -ENOENT) {
                 r = fork_spare(s, fd);
-                if (r >= 0)
-                        r = spares_give(&s->spares, fd, &spare);
+                if (r < 0)
+                        return r;
+                r = spares_give(&s->spares, fd, &spare);
         }
-        (void) sd_event_source_set_enabled(s->spare_source, SD_EVENT_ONESHOT);
         if (r < 0)
                 return r;
         c->pid = spare.pid;
         c->child_fd = spare.fd;
-
-        r = sd_event_add_io(s->event, &c->hangup_source, fd, EPOLLRDHUP, on_hangup, c);
-        if (r >= 0)
-                r = sd_event_add_io(s->event, &c->offer_source, c->child_fd, EPOLLIN, on_offer, c);
-        if (r >= 0)
-                r = sd_event_add_time_relative(s->event, &c->timer_source, CLOCK_MONOTONIC,
-                                               DEADLINE_SEC * USEC_PER_SEC, 0, on_deadline, c);
-        if (r < 0) {
-                (void) kill(c->pid, SIGKILL);
-                (void) waitpid(c->pid, NULL, 0);
-                children_leave(s->children, c->pid);
-                return r;
-        }
+        /* Without it the child serves this connection alone. */
+        if (sd_event_add_io(s->event, &c->offer_source, c->child_fd, EPOLLIN, on_offer, c) < 0)
+                connection_make_last(c);
         s->connections[s->n_connections++] = TAKE_PTR(c);
         return 0;
 }
@@ -463,6 +469,10 @@ static int add_event_sources(Server *s) {
         } signals[] = {
                 { SIGTERM, on_stop }, { SIGINT, on_stop }, { SIGHUP, on_worker_reload }, { SIGCHLD, on_sigchld }
         };
+        const struct {
+                sd_event_source **source;
+                sd_event_time_handler_t handler;
+        } timers[] = { { &s->calm_source, on_calm }, { &s->trim_source, on_trim } };
         int r;
 
         r = sd_event_new(&s->event);
@@ -476,18 +486,14 @@ static int add_event_sources(Server *s) {
         r = sd_event_add_io(s->event, &s->accept_source, s->fd, EPOLLIN, on_accept, s);
         if (r < 0)
                 return r;
-        r = sd_event_add_time(s->event, &s->calm_source, CLOCK_MONOTONIC, 0, 0, on_calm, s);
-        if (r < 0)
-                return r;
-        r = sd_event_source_set_enabled(s->calm_source, SD_EVENT_OFF);
-        if (r < 0)
-                return r;
-        r = sd_event_add_time(s->event, &s->trim_source, CLOCK_MONOTONIC, 0, 0, on_trim, s);
-        if (r < 0)
-                return r;
-        r = sd_event_source_set_enabled(s->trim_source, SD_EVENT_OFF);
-        if (r < 0)
-                return r;
+        for (size_t i = 0; i < ELEMENTSOF(timers); i++) {
+                r = sd_event_add_time(s->event, timers[i].source, CLOCK_MONOTONIC, 0, 0, timers[i].handler, s);
+                if (r < 0)
+                        return r;
+                r = sd_event_source_set_enabled(*timers[i].source, SD_EVENT_OFF);
+                if (r < 0)
+                        return r;
+        }
         r = sd_event_add_defer(s->event, &s->spare_source, start_spare, s);
         if (r < 0)
                 return r;

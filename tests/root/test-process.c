@@ -305,10 +305,12 @@ static pid_t end_call(const Worker *w, const char *target, const char *way) {
         Operation *o = operation_start_held(w, WORKER_MOUNT, &volume_at("tmpfs", "tmpfs", target, .hold_plan = true));
         pid_t child = worker_find_child(w);
 
-        if (g_str_equal(way, "reload"))
+        if (g_str_equal(way, "reload")) {
+                pid_t former = wait_for_child(w->pid, CHILDREN_SPARE), spare;
+
                 must(kill(w->pid, SIGHUP));
-        if (g_str_equal(way, "reload"))
-                g_usleep(300 * 1000); /* the worker has read its files */
+                WAIT_FOR((spare = find_child(w->pid, CHILDREN_SPARE)) > 0 && spare != former);
+        }
         if (g_str_equal(way, "hang-up")) {
                 assert_fails(operation_hang_up(o), "gone");
                 return child;

@@ -93,6 +93,13 @@ TEST(test_belongings, "/spare/belongings") {
         }
 }
 
+/* A child that could not look at itself serves one connection. */
+TEST(test_unknown, "/spare/unknown") {
+        const Belongings none = { 0 };
+
+        g_assert_false(belongings_are_same(&none));
+}
+
 static Spare make_spare(pid_t pid, int *ret_child) {
         int pair[2];
 
