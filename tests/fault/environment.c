@@ -283,6 +283,9 @@ bool environment_kill(Environment *e, Victim v, int child) {
         if (v == VICTIM_CHILD)
                 return child >= 0 && pidfd_send_signal(child, SIGKILL, NULL, 0) >= 0;
         stop(v == VICTIM_DAEMON ? &e->daemon : &e->worker);
+        /* Until the bus knows of its end, it would look as if the next selvold had its name already. */
+        if (v == VICTIM_DAEMON)
+                WAIT_FOR(!bus_has_name(e->bus, "org.selvol1"));
         if (v == VICTIM_WORKER) {
                 /* A child that was frozen right after fork(2) has not yet asked to end with its parent. */
                 if (child >= 0)

@@ -138,11 +138,14 @@ static pid_t find_store(pid_t daemon) {
 }
 
 static pid_t find_subject(const Environment *e, Subject subject) {
+        pid_t pid = 0;
+
         switch (subject) {
         case SUBJECT_DAEMON:
                 return e->daemon;
         case SUBJECT_STORE:
-                return find_store(e->daemon);
+                (void) HOLDS_WITHIN(WAIT_SEC, (pid = find_store(e->daemon)) > 0);
+                return pid;
         case SUBJECT_WORKER:
                 return e->worker;
         default:
@@ -187,12 +190,8 @@ static bool play(Steps *s, const Scene *scene, Blow *b, unsigned *ret_count, Wro
         int64_t last_call = g_get_monotonic_time(), end = last_call + SCENE_ANSWER_SEC * G_USEC_PER_SEC;
         unsigned count = 0;
         Tracer t;
-        pid_t pid = 0;
+        pid_t pid = find_subject(&s->run.environment, b->subject);
 
-        if (b->subject == SUBJECT_CHILD)
-                pid = environment_renew_spare(&s->run.environment);
-        else
-                (void) HOLDS_WITHIN(WAIT_SEC, (pid = find_subject(&s->run.environment, b->subject)) > 0);
         if (!tracer_attach(&t, pid, b->subject == SUBJECT_DAEMON || b->subject == SUBJECT_WORKER))
                 return blame(w, scene->volume, scene->target, "%s can't be traced", subject_names[b->subject]);
         (void) scene_start(s->run.client, scene);
