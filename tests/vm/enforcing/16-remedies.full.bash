@@ -65,6 +65,7 @@ mount_type() { mount_volume type "$disk" "$T" 'SELinuxContext s system_u:object_
 is_set() { mount_type && return; [[ $error != TypeNotAllowed ]] && error=''; }
 is_loaded() { mount_type && return; [[ $message != *'semodule -i FILE'* ]] && error=''; }
 allow_as_told() { (cd $own && run_as_told 'ausearch -m AVC -c selvol-worker \| audit2allow -M selvol-local && semodule -i selvol-local.pp'); }
+provoked+='|denied  { mount } .*:mnt_t:.*tclass=filesystem'
 remedy 'a type for labels' TypeNotAllowed set_as_told '' -- is_set
 echo '(allow selvol_worker_t mnt_t (filesystem (getattr remount unmount relabelfrom relabelto)))' >$own/type.cil
 remedy 'a type that the policy module lacks' SELinuxDenied run_as_told 'semodule -i FILE' FILE $own/type.cil -- is_loaded
