@@ -58,6 +58,10 @@ static Taken count_taken(const Places *p, const Job *job) {
         return t;
 }
 
+static bool source_has_room(const Taken *t, const Job *job) {
+        return quota_check(&t->source, LIMIT_SOURCE, 1, job->caller.trusted) == QUOTA_FITS;
+}
+
 static QuotaResult check_all(const Taken *t, const Job *job) {
         const LimitKind kind = job->operation == OPERATION_UNMOUNT ? LIMIT_JOBS_TO_UNMOUNT : LIMIT_JOBS;
 
@@ -67,8 +71,7 @@ static QuotaResult check_all(const Taken *t, const Job *job) {
 bool places_have_room(const Places *p, const Job *job) {
         const Taken t = count_taken(p, job);
 
-        return p->n < ELEMENTSOF(p->running) && check_all(&t, job) == QUOTA_FITS &&
-               quota_check(&t.source, LIMIT_SOURCE, 1, job->caller.trusted) == QUOTA_FITS;
+        return p->n < ELEMENTSOF(p->running) && check_all(&t, job) == QUOTA_FITS && source_has_room(&t, job);
 }
 
 /* "Mount of volume v at /target" */
@@ -93,7 +96,7 @@ static char *describe_orphans(const Job *job) {
                 return NULL;
         places_count(&places, job->jobs);
         t = count_taken(&places, job);
-        if (t.of_source > 0 && quota_check(&t.source, LIMIT_SOURCE, 1, job->caller.trusted) != QUOTA_FITS) {
+        if (t.of_source > 0 && !source_has_room(&t, job)) {
                 one = describe_orphan(t.orphan);
                 source = string_escape(job->source, 200);
                 return one && source

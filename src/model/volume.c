@@ -68,11 +68,10 @@ Holder *holder_free(Holder *h) {
         return NULL;
 }
 
-void volume_freep(Volume **volume) {
-        Volume *v = *volume;
-
+Volume *volume_free(Volume *v) {
         if (!v)
-                return;
+                return NULL;
+
         while (v->holders)
                 volume_remove_holder(v, v->holders);
         free(v->id);
@@ -87,11 +86,7 @@ void volume_freep(Volume **volume) {
         mark_done(&v->mark);
         holder_free(v->untold);
         free(v);
-}
-
-void holder_freep(Holder **h) {
-        if (*h)
-                holder_free(*h);
+        return NULL;
 }
 
 Holder *volume_find_holder(const Volume *v, const char *target) {
@@ -269,7 +264,7 @@ int volumes_add(Volumes *all, Volume *v) {
 
 void volumes_remove(Volumes *all, Volume *v) {
         HASH_DEL(all->table, v);
-        volume_freep(&v);
+        volume_free(v);
 }
 
 char *request_spec(const Request *q) {

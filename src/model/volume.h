@@ -110,10 +110,10 @@ typedef struct Volume {
 } Volume;
 
 Volume *volume_new(const char *id);
-/* For _cleanup_(), as holder_freep(). The volume may be NULL. */
-void volume_freep(Volume **volume);
+Volume *volume_free(Volume *v);
+DEFINE_CLEANUP_FUNC(Volume *, volume_free);
 Holder *holder_free(Holder *h);
-void holder_freep(Holder **h);
+DEFINE_CLEANUP_FUNC(Holder *, holder_free);
 
 Holder *volume_find_holder(const Volume *v, const char *target) _pure_;
 size_t volume_count_holders(const Volume *v) _pure_;

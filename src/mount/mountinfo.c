@@ -368,11 +368,6 @@ MountTable *mount_table_free(MountTable *table) {
         return NULL;
 }
 
-void mount_table_freep(MountTable **table) {
-        if (*table)
-                mount_table_free(*table);
-}
-
 const Mount *mountinfo_find(const MountTable *table, uint64_t id) {
         const Mount key = { .id = id }, *wanted = &key;
         const Mount *const *found = bsearch(&wanted, table->by_id, table->n, sizeof(const Mount *), compare_mounts);

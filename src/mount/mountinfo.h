@@ -40,7 +40,7 @@ int mount_table_read_mount(const char *path, uint64_t id, MountTable **ret) _war
  * with_source is set. */
 int mount_table_read_own(int fd, bool with_source, MountTable **ret) _warn_unused_;
 MountTable *mount_table_free(MountTable *table);
-void mount_table_freep(MountTable **table);
+DEFINE_CLEANUP_FUNC(MountTable *, mount_table_free);
 
 /* Finds the mount of fd, by statx(2). STATX_MNT_ID: Linux 5.8. Causes no network request. Returns 0 or a
  * negative errno. */

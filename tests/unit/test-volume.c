@@ -31,9 +31,8 @@ static void test_new(void) {
         g_assert_cmpint(v->strategy, ==, STRATEGY_NONE);
         g_assert_cmpstr(v->context, ==, "");
         g_assert_cmpuint(volume_count_holders(v), ==, 0);
-        volume_freep(&v);
-        v = NULL;
-        volume_freep(&v);
+        g_assert_null(volume_free(v));
+        g_assert_null(volume_free(NULL));
         g_assert_null(holder_free(NULL));
 }
 
@@ -52,7 +51,7 @@ static void test_holders(void) {
         volume_remove_holder(v, reader);
         g_assert_cmpuint(volume_count_holders(v), ==, 1);
         g_assert_null(volume_find_holder(v, "/a/1"));
-        volume_freep(&v);
+        volume_free(v);
 }
 
 /* G4 of kubernetes-two-pods.table: selvold finds what it has recorded. */
